@@ -1,0 +1,44 @@
+# The two commands a newcomer needs are `make demo` and `make test`; both set everything up first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast check bench constraints clean
+
+help: ## show this page
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("oneoff needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade -c constraints.txt -e '.[dev]'
+	touch $(READY)
+
+setup: $(READY) ## create .venv and install everything (skipped when up to date)
+
+demo: $(READY) ## publish a generated sample, print verdict and utility, leave demo-release/
+	$(BIN)/oneoff demo --out demo-release --overwrite
+
+test: $(READY) ## the whole test suite
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-fast: $(READY) ## the suite without its slow statistical part
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow'
+
+check: $(READY) ## ruff, mypy (strict), import-linter
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY) ## measure speed, memory and loss; writes benchmarks/results.md
+	$(BIN)/python benchmarks/run.py
+
+constraints: $(READY) ## write the installed versions to constraints.txt
+	$(BIN)/python -m pip list --format freeze --exclude-editable | grep -viE '^(pip|setuptools|wheel)==' > constraints.txt
+
+clean: ## remove .venv, caches and the demo release
+	rm -rf $(VENV) demo-release .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,88 @@
+"""oneoff publishes a table about people once, safely.
+
+    import oneoff
+    table = oneoff.read_table("people.parquet", quasi=["age", "sex", "zip"], sensitive="disease")
+    release = oneoff.anonymize(table, "beta-likeness:3")
+    oneoff.audit(release, table).holds, oneoff.utility(release, table).gcp
+    release.write("out/")
+
+Importing this module is cheap: compiled loops, dataframes and plots are imported when they are first needed.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# `audit` and `utility` are rooms and functions: bound here, after their rooms are loaded, so that the names a user
+# sees are the functions (docs/decisions/0001).
+from oneoff.audit.verdict import Verdict, audit
+from oneoff.utility.loss import Utility, utility
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "anonymize": "oneoff.publish",
+    "check": "oneoff.audit.check",
+    "errors": "",
+    "load_release": "oneoff.releases.load",
+    "models": "",
+    "profile": "oneoff.table.profile",
+    "read_hierarchy": "oneoff.table.hierarchy",
+    "read_table": "oneoff.table.read",
+    "sample": "oneoff.table.sample",
+    "verify": "oneoff.audit.verify",
+    "Generalized": "oneoff.releases.generalized",
+    "Hierarchy": "oneoff.table.hierarchy",
+    "METHODS": "oneoff.catalog",
+    "MODELS": "oneoff.catalog",
+    "Table": "oneoff.table.table",
+}
+
+if TYPE_CHECKING:
+    from oneoff import errors, models
+    from oneoff.audit.check import check
+    from oneoff.audit.verify import verify
+    from oneoff.catalog import METHODS, MODELS
+    from oneoff.publish import anonymize
+    from oneoff.releases.generalized import Generalized
+    from oneoff.releases.load import load_release
+    from oneoff.table.hierarchy import Hierarchy, read_hierarchy
+    from oneoff.table.profile import profile
+    from oneoff.table.read import read_table
+    from oneoff.table.sample import sample
+    from oneoff.table.table import Table
+
+__all__ = [
+    "METHODS",
+    "MODELS",
+    "Generalized",
+    "Hierarchy",
+    "Table",
+    "Utility",
+    "Verdict",
+    "__version__",
+    "anonymize",
+    "audit",
+    "check",
+    "errors",
+    "load_release",
+    "models",
+    "profile",
+    "read_hierarchy",
+    "read_table",
+    "sample",
+    "utility",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'oneoff' has no attribute {name!r}")
+    module = _WHERE[name]
+    return getattr(import_module(module), name) if module else import_module(f"oneoff.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,11 @@
+"""WHAT AN ADVERSARY LEARNS: the released file seen from the other side.
+
+The auditor reads published records and never imports a mechanism. A verdict says whether the promise holds, who it
+was checked against, the worst that anyone can believe about anyone, and the level reached of every other promise.
+"""
+
+from oneoff.audit.check import check
+from oneoff.audit.verdict import PartVerdict, Verdict, Witness, audit
+from oneoff.audit.verify import verify
+
+__all__ = ["PartVerdict", "Verdict", "Witness", "audit", "check", "verify"]

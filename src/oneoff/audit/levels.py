@@ -1,0 +1,52 @@
+"""The level every known promise reaches in a set of groups, whatever was promised."""
+
+from __future__ import annotations
+
+from oneoff.models import (
+    BasicBetaLikeness,
+    BetaLikeness,
+    Counts,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    LDiversity,
+    Model,
+    Prior,
+    RecursiveLDiversity,
+    TCloseness,
+)
+from oneoff.table import Attribute
+
+__all__ = ["reached"]
+
+
+def reached(counts: Counts, prior: Prior, sensitive: Attribute | None) -> dict[str, float]:
+    """Level by name. recursive-l-diversity is the c reached for l = 2."""
+    levels = {"k-anonymity": float(KAnonymity(1).worst_level(counts, prior))}
+    if sensitive is None:
+        return levels
+    return levels | {name: _level(model, counts, prior) for name, model in _probes(sensitive).items()}
+
+
+def _probes(sensitive: Attribute) -> dict[str, Model]:
+    """A representative of every family; its own parameter does not matter for the level."""
+    probes: dict[str, Model] = {
+        "l-diversity": LDiversity(1),
+        "distinct-l-diversity": DistinctLDiversity(1),
+        "entropy-l-diversity": EntropyLDiversity(1),
+        "recursive-l-diversity": RecursiveLDiversity(1, 2),
+        "basic-beta-likeness": BasicBetaLikeness(0),
+        "beta-likeness": BetaLikeness(0),
+        "delta-disclosure": DeltaDisclosure(1),
+        "t-closeness": TCloseness(0),
+    }
+    if sensitive.kind == "numeric":
+        probes["t-closeness,ordered"] = TCloseness(0, "ordered")
+    if sensitive.hierarchy is not None:
+        probes["t-closeness,hierarchical"] = TCloseness(0, "hierarchical").bind(sensitive)
+    return probes
+
+
+def _level(model: Model, counts: Counts, prior: Prior) -> float:
+    return float(model.worst_level(counts, prior))

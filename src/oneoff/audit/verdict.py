@@ -1,0 +1,273 @@
+"""The verdict over groups: what a reader of the release can believe about anyone, against what was promised.
+
+The reader knows everybody's quasi-identifiers and finds a person's group. All members look the same, so the belief
+that the person has value v is the share of v in the group, and the belief that a record is the person's is one over
+the size. (When a person fits several groups the belief is an average over them and so no higher than the worst.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.audit.levels import reached
+from oneoff.audit.risk import Risk, risk_of_classes
+from oneoff.models import Counts, Model, Prior
+from oneoff.releases import Generalized
+from oneoff.table import Attribute, Table
+from oneoff.table.classes import look_alikes
+
+__all__ = ["PartVerdict", "Verdict", "Witness", "audit", "judge"]
+
+AGAINST = {
+    "reader": "a reader who has the release and knows everybody's quasi-identifiers",
+    "insider": "an insider who also knows the method and its structure",
+}
+
+
+@dataclass(frozen=True)
+class Witness:
+    """The worst case for one promise: where it is, what can be believed there, and what is allowed."""
+
+    group: int
+    people: int
+    value: str | None
+    belief: float
+    allowed: float
+
+    def sentence(self) -> str:
+        limit = f"{self.allowed:.4g} is allowed"
+        if self.value is None:
+            return f"the worst group, {self.group} with {self.people} people, reaches {self.belief:.4g}; {limit}"
+        who = f"of anyone in group {self.group} ({self.people} people)"
+        return f"at worst {self.value!r} can be believed {who} with {self.belief:.4g}; {limit}"
+
+
+@dataclass(frozen=True)
+class PartVerdict:
+    """One promise of the guarantee: kept or not, the level reached, how many people are in groups that break it."""
+
+    guarantee: str
+    sentence: str
+    holds: bool
+    level: float
+    people_above: int
+    witness: Witness
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What was checked, against whom, and what came out.
+
+    holds      every promise is kept by every group, and the records are the table's people
+    worst      the highest belief relative to what is allowed: the belief of `witness`
+    problems   why the records cannot be trusted (lost rows, values outside their range ...); empty when they can
+    """
+
+    guarantee: str
+    holds: bool
+    worst: float
+    witness: Witness
+    parts: tuple[PartVerdict, ...]
+    levels: dict[str, float]
+    rows: int
+    groups: int
+    people_above: int
+    against: str
+    risk_after: Risk
+    risk_before: Risk | None = None
+    problems: tuple[str, ...] = ()
+    _people: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
+
+    def per_person(self) -> dict[str, npt.NDArray[Any]]:
+        """For every person, in the order of the table (or of the records, when there is no table): the size of the
+        group, the belief nearest to or furthest above its cap, that cap, and the belief in the person's own value."""
+        return self._people
+
+    def sentence(self) -> str:
+        subject = "The promise holds" if self.holds else "The promise DOES NOT hold"
+        return f"{subject} against {AGAINST[self.against]}: {self.witness.sentence()}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON with stable keys; an infinite level is null."""
+        return {
+            "guarantee": self.guarantee,
+            "holds": self.holds,
+            "worst": self.worst,
+            "witness": asdict(self.witness),
+            "checked_against": self.against,
+            "rows": self.rows,
+            "groups": self.groups,
+            "people_above": self.people_above,
+            "parts": [asdict(part) | {"level": finite(part.level)} for part in self.parts],
+            "levels": {name: finite(level) for name, level in self.levels.items()},
+            "risk_before": None if self.risk_before is None else self.risk_before.as_dict(),
+            "risk_after": self.risk_after.as_dict(),
+            "problems": list(self.problems),
+        }
+
+
+def finite(level: float) -> float | None:
+    return None if math.isinf(level) else float(level)
+
+
+def audit(release: Generalized, table: Table | None = None, guarantee: Model | None = None) -> Verdict:
+    """Judge the records of a release by its own promise or another one.
+
+    With the table, the records are also compared with it: nobody lost or doubled, every value inside what is shown.
+    Without it the prior is the one the release states, which must then be that of its records.
+    """
+    model = release.model if guarantee is None else guarantee.bind(release.sensitive)
+    problems = _problems(release, table)
+    group = look_alikes([release.box if release.group is None else release.group])
+    before = None if table is None else risk_of_classes(_sizes(look_alikes(list(table.codes.T))))
+    verdict = judge(model, group, release.values, release.counts, release.sensitive, release.against, before, problems)
+    if release.links is not None:
+        people = {name: column[release.links] for name, column in verdict._people.items()}
+        object.__setattr__(verdict, "_people", people)
+    return verdict
+
+
+def judge(
+    model: Model,
+    group: npt.NDArray[np.int64],
+    values: npt.NDArray[np.int32],
+    prior_counts: npt.NDArray[np.int64],
+    sensitive: Attribute | None,
+    against: str = "reader",
+    before: Risk | None = None,
+    problems: tuple[str, ...] = (),
+) -> Verdict:
+    """The verdict on people in groups (numbered from 0 without gaps), each with a value."""
+    counts, prior = Counts.of_groups(group, values), Prior(tuple(prior_counts.tolist()))
+    failing = [part.failing(counts, prior) for part in model.parts()]
+    parts = tuple(
+        _judge_part(part, counts, prior, fails, sensitive) for part, fails in zip(model.parts(), failing, strict=True)
+    )
+    witness = max(parts, key=lambda part: (not part.holds, _strain(part.witness))).witness
+    return Verdict(
+        guarantee=model.spec(),
+        holds=all(part.holds for part in parts) and not problems,
+        worst=witness.belief,
+        witness=witness,
+        parts=parts,
+        levels=reached(counts, prior, sensitive),
+        rows=len(values),
+        groups=counts.groups,
+        people_above=int(counts.size[np.logical_or.reduce(failing)].sum()),
+        against=against,
+        risk_after=risk_of_classes(counts.size),
+        risk_before=before,
+        problems=problems,
+        _people=_per_person(model, counts, prior, group, values),
+    )
+
+
+def _strain(witness: Witness) -> float:
+    """How near a promise is to breaking, to pick the one to show first."""
+    return witness.belief / witness.allowed if witness.allowed > 0 else math.inf
+
+
+def _judge_part(
+    model: Model, counts: Counts, prior: Prior, fails: npt.NDArray[np.bool_], sensitive: Attribute | None
+) -> PartVerdict:
+    return PartVerdict(
+        guarantee=model.spec(),
+        sentence=model.sentence(),
+        holds=not fails.any(),
+        level=float(model.worst_level(counts, prior)),
+        people_above=int(counts.size[fails].sum()),
+        witness=_witness(model, counts, prior, fails, sensitive),
+    )
+
+
+def _witness(
+    model: Model, counts: Counts, prior: Prior, fails: npt.NDArray[np.bool_], sensitive: Attribute | None
+) -> Witness:
+    """For ceilings the entry nearest to its cap; for a size, the smallest group; otherwise the worst group's level."""
+    caps = model.caps(prior)
+    if caps is not None and sensitive is not None:
+        entry = int(np.argmax(_strains(counts, [float(cap) for cap in caps.ceiling])))
+        group, value = int(counts.owner[entry]), int(counts.value[entry])
+        size, belief = int(counts.size[group]), float(counts.count[entry] / counts.size[group])
+        return Witness(group, size, str(sensitive.labels[value]), belief, float(caps.ceiling[value]))
+    scores = model.scores(counts, prior)
+    group = int(np.argmin(scores) if model.larger_is_safer else np.argmax(scores))
+    size = int(counts.size[group])
+    if model.about == "identity":
+        allowed = 1.0 / model.rule(prior, counts.largest).least_size
+        return Witness(group, size, None, 1.0 / size, allowed)
+    return Witness(group, size, None, float(scores[group]), float(model.parameter()))
+
+
+def _strains(counts: Counts, caps: list[float]) -> npt.NDArray[np.float64]:
+    """Belief over cap of every entry."""
+    cap = np.array(caps)[counts.value]
+    with np.errstate(divide="ignore"):
+        strain: npt.NDArray[np.float64] = counts.count / counts.size[counts.owner] / cap
+    return strain
+
+
+def _per_person(
+    model: Model, counts: Counts, prior: Prior, group: npt.NDArray[np.int64], values: npt.NDArray[np.int32]
+) -> dict[str, npt.NDArray[Any]]:
+    size = counts.size[group]
+    width = prior.values
+    key = counts.owner * width + counts.value
+    own = np.searchsorted(key, group * width + values)
+    people: dict[str, npt.NDArray[Any]] = {"group_size": size, "own_belief": counts.count[own] / size}
+    caps = model.caps(prior)
+    ceilings = [1.0] * width if caps is None else [float(cap) for cap in caps.ceiling]
+    strain = _strains(counts, ceilings)
+    worst = np.maximum.reduceat(strain, counts.start[:-1])
+    first = np.flatnonzero(strain == worst[counts.owner])
+    entry = first[np.searchsorted(counts.owner[first], np.arange(counts.groups))]
+    people["belief"] = (counts.count[entry] / counts.size)[group]
+    people["cap"] = np.array(ceilings)[counts.value[entry]][group]
+    return people
+
+
+def _sizes(classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.bincount(classes).astype(np.int64)
+
+
+def _problems(release: Generalized, table: Table | None) -> tuple[str, ...]:
+    """Reasons not to trust the records, whatever their groups look like."""
+    found = []
+    shown = np.bincount(release.values, minlength=len(release.counts))
+    if not np.array_equal(shown, release.counts):
+        found.append("the stated prior is not the distribution of the published values")
+    if release.group is not None and release.boxes != len(np.unique(release.group)):
+        found.append("records of one group show different quasi-identifiers")
+    return (*found, *(_compare(release, table) if table is not None else []))
+
+
+def _compare(release: Generalized, table: Table) -> list[str]:
+    """What a comparison with the table brings to light."""
+    if release.rows != table.rows:
+        return [f"the release has {release.rows} records, the table {table.rows} people"]
+    if _value_counts(release.sensitive, release.values) != _value_counts(table.sensitive, table.values):
+        return ["the published sensitive values are not those of the table"]
+    if release.links is None or release.quasi != table.quasi:
+        return []
+    if not np.array_equal(np.sort(release.links), np.arange(table.rows)):
+        return ["a person has no record of their own"]
+    found = []
+    if not np.array_equal(release.values[release.links], table.values):
+        found.append("a person's record shows another person's value")
+    for j, (attribute, cells) in enumerate(zip(release.quasi, release.cells, strict=True)):
+        outside = int((~cells.covers(attribute, release.box[release.links], table.codes[:, j])).sum())
+        if outside:
+            found.append(f"{outside} people have a value of {attribute.name!r} outside what their record shows")
+    return found
+
+
+def _value_counts(attribute: Attribute | None, values: npt.NDArray[np.int32]) -> dict[str, int]:
+    if attribute is None:
+        return {}
+    counted = np.bincount(values, minlength=attribute.size)
+    return {str(label): int(count) for label, count in zip(attribute.labels, counted, strict=True)}

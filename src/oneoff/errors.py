@@ -1,0 +1,156 @@
+"""Every way oneoff says no, on one page.
+
+OneoffError
+├── InputError                  what came in cannot be used
+│   ├── UnknownColumn           a column that is not in the table
+│   ├── RoleConflict            one column with two roles, or a required role with none
+│   ├── BadValue                a value or an argument outside what is allowed
+│   ├── MissingValues           nulls where none may be
+│   ├── EmptyTable              no rows to publish
+│   ├── HierarchyError          a hierarchy that is no tree or misses values
+│   └── UnreadableFile          a file that cannot be read as what it claims to be
+├── GuaranteeError              what was promised cannot be used
+│   ├── BadGuarantee            a promise that cannot be parsed or has impossible parameters
+│   ├── UnreachableGuarantee    no release of this table could keep the promise
+│   └── MethodMismatch          the chosen method does not serve the promise
+├── PromiseBroken               a release that was about to go out fails its own check
+└── OutputError                 what goes out cannot be written or read back
+    ├── FolderExists            an existing release would be overwritten
+    ├── FolderNotWritable       the folder cannot be created or written
+    └── DamagedRelease          a release folder that is incomplete or was changed after it was written
+
+Each error carries `code`, `what`, `allowed`, `got` and `hint`, and prints as one sentence made of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar
+
+__all__ = [
+    "BadGuarantee",
+    "BadValue",
+    "DamagedRelease",
+    "EmptyTable",
+    "FolderExists",
+    "FolderNotWritable",
+    "GuaranteeError",
+    "HierarchyError",
+    "InputError",
+    "MethodMismatch",
+    "MissingValues",
+    "OneoffError",
+    "OutputError",
+    "PromiseBroken",
+    "RoleConflict",
+    "UnknownColumn",
+    "UnreachableGuarantee",
+    "UnreadableFile",
+]
+
+
+class OneoffError(Exception):
+    """What went wrong, what is allowed, what was found, and what to do about it."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, what: str, *, allowed: str = "", got: str = "", hint: str = "") -> None:
+        self.what, self.allowed, self.got, self.hint = what, allowed, got, hint
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        parts = [self.what]
+        parts += [f"{label}: {text}" for label, text in self._details()]
+        return "; ".join(parts)
+
+    def _details(self) -> list[tuple[str, str]]:
+        labelled = (("allowed", self.allowed), ("got", self.got), ("hint", self.hint))
+        return [(label, text) for label, text in labelled if text]
+
+    def as_dict(self) -> dict[str, str]:
+        """The error as stable keys, for `--json`."""
+        return {"code": self.code, "what": self.what, **dict(self._details())}
+
+
+class InputError(OneoffError):
+    code = "input"
+
+
+class UnknownColumn(InputError):
+    code = "unknown-column"
+
+
+class RoleConflict(InputError):
+    code = "role-conflict"
+
+
+class BadValue(InputError):
+    code = "bad-value"
+
+
+class MissingValues(InputError):
+    code = "missing-values"
+
+
+class EmptyTable(InputError):
+    code = "empty-table"
+
+
+class HierarchyError(InputError):
+    code = "hierarchy"
+
+
+class UnreadableFile(InputError):
+    code = "unreadable-file"
+
+
+class GuaranteeError(OneoffError):
+    code = "guarantee"
+
+
+class BadGuarantee(GuaranteeError):
+    code = "bad-guarantee"
+
+
+class UnreachableGuarantee(GuaranteeError):
+    code = "unreachable-guarantee"
+
+
+class MethodMismatch(GuaranteeError):
+    code = "method-mismatch"
+
+
+class PromiseBroken(OneoffError):
+    code = "promise-broken"
+
+
+class OutputError(OneoffError):
+    code = "output"
+
+
+class FolderExists(OutputError):
+    code = "folder-exists"
+
+
+class FolderNotWritable(OutputError):
+    code = "folder-not-writable"
+
+
+class DamagedRelease(OutputError):
+    code = "damaged-release"
+
+
+def listing(items: Iterable[object], limit: int = 8, width: int = 60) -> str:
+    """A short readable list for messages: at most `limit` items, each cut to `width` characters."""
+    texts = [str(item) for item in items]
+    shown = [text if len(text) <= width else f"{text[: width - 1]}…" for text in texts[:limit]]
+    more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
+    return ", ".join(shown) + more
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A 'did you mean' hint for a misspelt name, or nothing."""
+    lowered = {candidate.lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
+    return f"did you mean {lowered[close[0]]!r}?" if close else ""

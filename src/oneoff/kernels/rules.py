@@ -1,0 +1,107 @@
+"""May a group be published? The compiled form of every promise (see `models.rule.Rule` for the fields)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from oneoff.kernels.sort import sort_ints
+
+__all__ = ["allows", "allows_groups"]
+
+
+@njit(cache=True)
+def allows(rule: Any, count: Any, touched: Any, many: int, size: int) -> bool:
+    """count[v] people with value v; touched[:many] lists every v with count[v] > 0 (and maybe some with 0)."""
+    if size < rule.least_size or size == 0:
+        return False
+    limits = rule.limits
+    distinct = 0
+    for i in range(many):
+        v = touched[i]
+        c = count[v]
+        if c > 0:
+            distinct += 1
+            if c * limits[1, v] > limits[0, v] * size:
+                return False
+    if distinct < rule.least_distinct:
+        return False
+    if rule.floors > 0:
+        for v in range(limits.shape[1]):
+            if count[v] * limits[3, v] < limits[2, v] * size:
+                return False
+    if rule.least_entropy > 0 and not _varied(rule.least_entropy, count, touched, many, size, distinct):
+        return False
+    for p in range(len(rule.recursive)):
+        if not _recursive(rule.recursive[p], count, touched, many, size):
+            return False
+    for p in range(len(rule.distances)):
+        if not _close(rule.distances[p], rule.ranges, limits[4], rule.total, count, size):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _varied(bound: float, count: Any, touched: Any, many: int, size: int, distinct: int) -> bool:
+    """Entropy >= bound; a near tie passes only in its natural form, all values equally frequent and enough of them."""
+    total = 0.0
+    equal = True
+    for i in range(many):
+        c = count[touched[i]]
+        if c > 0:
+            total += c * np.log(c)
+            equal = equal and c * distinct == size
+    entropy = np.log(size) - total / size
+    if entropy > bound + 1e-9:
+        return True
+    return entropy > bound - 1e-9 and equal and np.log(distinct) >= bound
+
+
+@njit(cache=True)
+def _recursive(promise: Any, count: Any, touched: Any, many: int, size: int) -> bool:
+    counts = np.empty(many, np.int64)
+    for i in range(many):
+        counts[i] = count[touched[i]]
+    sort_ints(counts, many)
+    tail = size
+    for i in range(min(promise[2] - 1, many)):
+        tail -= counts[many - 1 - i]
+    return counts[many - 1] * promise[1] < promise[0] * tail
+
+
+@njit(cache=True)
+def _close(promise: Any, ranges: Any, prior_below: Any, total: int, count: Any, size: int) -> bool:
+    """Earth mover's distance as a sum of imbalances over ranges of values."""
+    values = len(count)
+    imbalance = np.empty(values + 1, np.int64)  # of all values below v, times total * size
+    found = 0
+    for v in range(values):
+        imbalance[v] = found * total - prior_below[v] * size
+        found += count[v]
+    imbalance[values] = 0
+    moved = 0
+    for r in range(promise[0], promise[1]):
+        moved += abs(imbalance[ranges[r, 1]] - imbalance[ranges[r, 0]])
+    return moved * promise[3] <= promise[2] * total * size
+
+
+@njit(cache=True)
+def allows_groups(rule: Any, start: Any, value: Any, count: Any) -> Any:
+    """The verdict of `allows` on every group of a sparse histogram."""
+    groups = len(start) - 1
+    verdict = np.zeros(groups, np.bool_)
+    dense = np.zeros(rule.limits.shape[1], np.int64)
+    touched = np.empty(rule.limits.shape[1], np.int64)
+    for g in range(groups):
+        size, many = 0, 0
+        for e in range(start[g], start[g + 1]):
+            dense[value[e]] = count[e]
+            touched[many] = value[e]
+            size += count[e]
+            many += 1
+        verdict[g] = allows(rule, dense, touched, many, size)
+        for i in range(many):
+            dense[touched[i]] = 0
+    return verdict

@@ -1,0 +1,45 @@
+"""A sort that compiles in a moment: numpy's takes longer to compile than all of our loops together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+__all__ = ["sort_ints"]
+
+
+@njit(cache=True)
+def sort_ints(a: Any, n: int) -> None:
+    """Sort a[:n] in place, ascending (heap sort; insertion sort for the short ones)."""
+    if n <= 32:
+        for i in range(1, n):
+            x = a[i]
+            j = i
+            while j > 0 and a[j - 1] > x:
+                a[j] = a[j - 1]
+                j -= 1
+            a[j] = x
+        return
+    for root in range(n // 2 - 1, -1, -1):
+        _sift(a, root, n)
+    for end in range(n - 1, 0, -1):
+        x = a[0]
+        a[0] = a[end]
+        a[end] = x
+        _sift(a, 0, end)
+
+
+@njit(cache=True)
+def _sift(a: Any, root: int, n: int) -> None:
+    """Let a[root] sink to its place in the heap a[:n]."""
+    x = a[root]
+    while 2 * root + 1 < n:
+        child = 2 * root + 1
+        if child + 1 < n and a[child + 1] > a[child]:
+            child += 1
+        if a[child] <= x:
+            break
+        a[root] = a[child]
+        root = child
+    a[root] = x

@@ -1,0 +1,66 @@
+"""delta-disclosure privacy (Brickell and Shmatikov 2008): |ln(q_v / p_v)| < delta for every value and group.
+
+Every value must occur in every group, no more than e^delta and no less than e^-delta times its usual share.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from oneoff.errors import BadGuarantee
+from oneoff.models.caps import Caps
+from oneoff.models.counts import Counts, Prior
+from oneoff.models.model import INFINITE, CapModel, Floats, Level, maximum_by_group, parameter, prior_shares, shares
+from oneoff.models.numbers import Number, exp_below, number_text
+
+__all__ = ["DeltaDisclosure"]
+
+_STRICT = 1 + 1e-12
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure(CapModel):
+    """The logarithm of the belief in any value moves by less than delta."""
+
+    delta: Fraction
+
+    name = "delta-disclosure"
+
+    def __init__(self, delta: Number) -> None:
+        value = parameter(delta, "delta of delta-disclosure")
+        if value <= 0:
+            raise BadGuarantee("delta of delta-disclosure is not positive", allowed="delta > 0", got=str(delta))
+        object.__setattr__(self, "delta", value)
+
+    def spec(self) -> str:
+        return f"{self.name}:{number_text(self.delta)}"
+
+    def sentence(self) -> str:
+        factor = math.exp(min(float(self.delta), 700))
+        return f"nobody's value becomes {factor:.3g} times as likely, or as unlikely, as in the whole table"
+
+    def exact_caps(self, prior: Prior) -> Caps:
+        # e^delta is irrational for a rational delta > 0, so < and <= are the same here
+        factor = exp_below(self.delta)
+        shrink = 1 / factor
+        return Caps(tuple(min(Fraction(1), factor * p) for p in prior.shares), tuple(shrink * p for p in prior.shares))
+
+    def scores(self, counts: Counts, prior: Prior) -> Floats:
+        with np.errstate(divide="ignore"):
+            moved = np.abs(np.log(shares(counts) / prior_shares(counts, prior)))
+        absent = counts.distinct < sum(count > 0 for count in prior.count)
+        return np.where(absent, INFINITE, maximum_by_group(counts, moved))
+
+    def worst_level(self, counts: Counts, prior: Prior) -> Level:
+        worst = float(self.scores(counts, prior).max())
+        return INFINITE if math.isinf(worst) else max(worst * _STRICT, 1e-12)
+
+    def parameter(self) -> Level:
+        return self.delta
+
+    def at(self, level: Level) -> DeltaDisclosure:
+        return DeltaDisclosure(level)

@@ -1,0 +1,71 @@
+"""Several promises kept together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+
+from oneoff.models.caps import Caps
+from oneoff.models.counts import Counts, Prior, PriorLike
+from oneoff.models.model import Flags, Floats, Level, Model
+from oneoff.models.rule import RuleDraft
+from oneoff.table import Attribute
+
+__all__ = ["Joined"]
+
+
+@dataclass(frozen=True)
+class Joined(Model):
+    """All of the given promises at once; the ceilings are the lowest of theirs."""
+
+    models: tuple[Model, ...]
+
+    name = "joined"
+
+    @property
+    def about(self) -> str:  # type: ignore[override]  # an instance's subject follows from its parts
+        return "values" if any(model.about == "values" for model in self.models) else "identity"
+
+    def spec(self) -> str:
+        return "+".join(model.spec() for model in self.models)
+
+    def sentence(self) -> str:
+        return "; ".join(model.sentence() for model in self.models)
+
+    def parts(self) -> tuple[Model, ...]:
+        return self.models
+
+    def failing(self, counts: Counts, prior: Prior) -> Flags:
+        flags: Flags = np.logical_or.reduce([model.failing(counts, prior) for model in self.models])
+        return flags
+
+    def scores(self, counts: Counts, prior: Prior) -> Floats:
+        """How many of the promises each group breaks."""
+        broken: Floats = np.sum([model.failing(counts, prior) for model in self.models], axis=0, dtype=np.float64)
+        return broken
+
+    def worst_level(self, counts: Counts, prior: Prior) -> tuple[Level, ...]:  # type: ignore[override]
+        """A join has a level for each of its parts."""
+        return tuple(model.worst_level(counts, prior) for model in self.models)
+
+    def parameter(self) -> tuple[Level, ...]:  # type: ignore[override]
+        return tuple(model.parameter() for model in self.models)
+
+    def at(self, level: tuple[Level, ...]) -> Joined:  # type: ignore[override]
+        return Joined(tuple(model.at(part) for model, part in zip(self.models, level, strict=True)))
+
+    def caps(self, prior: PriorLike) -> Caps | None:
+        caps = [cap for cap in (model.caps(prior) for model in self.models) if cap is not None]
+        return reduce(Caps.minimum, caps) if caps else None
+
+    def bind(self, sensitive: Attribute | None) -> Joined:
+        return replace(self, models=tuple(model.bind(sensitive) for model in self.models))
+
+    def tighten(self, draft: RuleDraft) -> None:
+        for model in self.models:
+            model.tighten(draft)
+
+    def _needs_prior(self) -> bool:
+        return any(model._needs_prior() for model in self.models)

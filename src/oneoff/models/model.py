@@ -1,0 +1,180 @@
+"""What every promise can do."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.errors import BadGuarantee, BadValue
+from oneoff.models.caps import Caps
+from oneoff.models.counts import Counts, CountsLike, Prior, PriorLike
+from oneoff.models.numbers import Number, number
+from oneoff.models.rule import Rule, RuleDraft
+from oneoff.table import Attribute
+
+__all__ = ["CapModel", "Level", "Model", "exact_maximum", "parameter"]
+
+Level = int | float | Fraction
+Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+
+class Model(ABC):
+    """A promise with frozen parameters.
+
+    name             how its spec string begins
+    larger_is_safer  True for k and l, False for beta, t, delta, c, theta
+    about            "values" (what a person has) or "identity" (who a record is)
+    """
+
+    name: ClassVar[str]
+    larger_is_safer: ClassVar[bool] = False
+    about: ClassVar[str] = "values"
+
+    @abstractmethod
+    def spec(self) -> str:
+        """The promise as text; parsing it gives the promise back."""
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """The promise in one plain sentence."""
+
+    @abstractmethod
+    def failing(self, counts: Counts, prior: Prior) -> Flags:
+        """Which groups break the promise, decided exactly."""
+
+    @abstractmethod
+    def scores(self, counts: Counts, prior: Prior) -> Floats:
+        """The level of each group to float accuracy, to find the worst one and to draw."""
+
+    @abstractmethod
+    def worst_level(self, counts: Counts, prior: Prior) -> Level:
+        """The level all groups reach together."""
+
+    @abstractmethod
+    def parameter(self) -> Level:
+        """The number a level is compared with."""
+
+    @abstractmethod
+    def at(self, level: Level) -> Self:
+        """The same promise with this level as its parameter."""
+
+    @abstractmethod
+    def tighten(self, draft: RuleDraft) -> None:
+        """Add this promise to a rule for the compiled loops."""
+
+    def holds(self, counts: CountsLike, prior: PriorLike | None = None) -> bool:
+        """Does every group keep the promise? Counts: a vector or a matrix with a row for each group."""
+        return not self.failing(*self._arguments(counts, prior)).any()
+
+    def level(self, counts: CountsLike, prior: PriorLike | None = None) -> Level:
+        """The strongest parameter all groups keep; infinite when no parameter would do."""
+        return self.worst_level(*self._arguments(counts, prior))
+
+    def caps(self, prior: PriorLike) -> Caps | None:
+        """The ceilings on belief this promise stands for, or None when it is not made of ceilings."""
+        return None
+
+    def bind(self, sensitive: Attribute | None) -> Model:
+        """The promise with what it needs to know about the sensitive column filled in."""
+        if sensitive is None and self.about == "values":
+            raise BadGuarantee(
+                f"{self.spec()} protects a sensitive value, but no sensitive column was named",
+                allowed="a sensitive column, or a promise about identity such as k-anonymity:10",
+                hint="name it with sensitive='...' or --sensitive",
+            )
+        return self
+
+    def rule(self, prior: PriorLike, largest: int) -> Rule:
+        """The promise as arrays, for groups of at most `largest` people."""
+        draft = RuleDraft(Prior.of(prior), largest)
+        self.tighten(draft)
+        return draft.freeze()
+
+    def parts(self) -> tuple[Model, ...]:
+        """The single promises this one is joined from."""
+        return (self,)
+
+    def _arguments(self, counts: CountsLike, prior: PriorLike | None) -> tuple[Counts, Prior]:
+        table = Counts.of(counts)
+        if prior is None:
+            if self.about == "values" and self._needs_prior():
+                raise BadValue(f"{self.spec()} compares groups with the whole table: its prior is needed")
+            return table, Prior((1,) * (int(table.value.max()) + 1))
+        whole = Prior.of(prior)
+        if int(table.value.max()) >= whole.values:
+            raise BadValue(
+                "counts have more values than the prior",
+                allowed=f"{whole.values} values",
+                got=f"{int(table.value.max()) + 1} values",
+            )
+        return table, whole
+
+    def _needs_prior(self) -> bool:
+        return True
+
+    def __str__(self) -> str:
+        return self.spec()
+
+
+class CapModel(Model):
+    """A promise that is nothing but ceilings (and floors) on belief."""
+
+    @abstractmethod
+    def exact_caps(self, prior: Prior) -> Caps:
+        """The ceilings for this prior."""
+
+    def caps(self, prior: PriorLike) -> Caps:
+        return self.exact_caps(Prior.of(prior))
+
+    def failing(self, counts: Counts, prior: Prior) -> Flags:
+        return self.exact_caps(prior).failing(counts)
+
+    def tighten(self, draft: RuleDraft) -> None:
+        draft.add_caps(self.exact_caps(draft.prior))
+
+
+def parameter(given: Number, name: str, *, least: Number | None = None, most: Number | None = None) -> Fraction:
+    """A parameter within its bounds, or an error that says them."""
+    value = number(given, name)
+    low, high = (None if bound is None else number(bound) for bound in (least, most))
+    if (low is not None and value < low) or (high is not None and value > high):
+        bounds = [f"at least {least}"] * (least is not None) + [f"at most {most}"] * (most is not None)
+        raise BadGuarantee(f"{name} is out of bounds", allowed=" and ".join(bounds), got=str(given))
+    return value
+
+
+def exact_maximum(counts: Counts, score: Floats, exact: Callable[[int, int, int], Fraction]) -> Fraction:
+    """The exact maximum of a quotient over all entries.
+
+    Floats find the entries that could be it; those are compared as fractions of (value, count, group size).
+    """
+    top = float(score.max())
+    near = np.flatnonzero(score >= top - 1e-9 * max(1.0, abs(top)))
+    triples = np.stack((counts.value[near], counts.count[near], counts.size[counts.owner[near]]))
+    unique: npt.NDArray[Any] = np.unique(triples, axis=1).T
+    return max(exact(int(value), int(count), int(size)) for value, count, size in unique)
+
+
+def maximum_by_group(counts: Counts, entries: Floats) -> Floats:
+    """The largest entry of each group."""
+    return np.maximum.reduceat(entries, counts.start[:-1])
+
+
+def shares(counts: Counts) -> Floats:
+    """The share of its group each entry has."""
+    return counts.count / counts.size[counts.owner]
+
+
+def prior_shares(counts: Counts, prior: Prior) -> Floats:
+    """The share of the whole table each entry's value has."""
+    return np.array([float(share) for share in prior.shares])[counts.value]
+
+
+INFINITE = math.inf

@@ -1,0 +1,100 @@
+"""A promise as plain arrays, for the compiled loops that ask "may this group be published?" millions of times.
+
+Ceilings, floors, sizes, distinct values and recursive diversity are decided exactly; entropy refuses near ties that
+are not the natural one (all values equally often), and a t whose denominator is enormous is rounded down. So a group
+the rule allows always keeps the promise; the reverse fails only by less than rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.models.caps import Caps
+from oneoff.models.counts import Prior
+from oneoff.models.numbers import fraction_below
+
+__all__ = ["Rule", "RuleDraft"]
+
+Ints = npt.NDArray[np.int64]
+
+
+class Rule(NamedTuple):
+    """What `kernels.rules.allows` needs. Few and wide arrays, because every array in it costs compile time.
+
+    least_size, least_distinct   people and distinct values a group must have
+    least_entropy                natural logarithm of l, negative when there is no such promise
+    total                        people in the whole table
+    floors                       how many values have a floor above zero
+    by_value                     False when only the size of a group matters
+    limits      [5, values]      ceiling (numerator, denominator), floor (likewise), people with a lower value
+    recursive   [promises, 3]    c (numerator, denominator) and l: r1 < c (r_l + ... + r_m)
+    distances   [promises, 4]    first and last range, bound (numerator, denominator)
+    ranges      [all ranges, 2]  values from .. below ..; their imbalances add up to a distance
+    """
+
+    least_size: int
+    least_distinct: int
+    least_entropy: float
+    total: int
+    floors: int
+    by_value: bool
+    limits: Ints
+    recursive: Ints
+    distances: Ints
+    ranges: Ints
+
+
+@dataclass
+class RuleDraft:
+    """A rule being put together: each joined promise tightens it, then it is frozen."""
+
+    prior: Prior
+    largest: int
+    least_size: int = 1
+    least_distinct: int = 1
+    caps: Caps | None = None
+    least_entropy: float = -1.0
+    recursive: list[tuple[Fraction, int]] = field(default_factory=list)
+    distances: list[tuple[Fraction, list[tuple[int, int]]]] = field(default_factory=list)
+
+    def add_caps(self, caps: Caps) -> None:
+        self.caps = caps if self.caps is None else self.caps.minimum(caps)
+
+    def freeze(self) -> Rule:
+        caps = self.caps or Caps((Fraction(1),) * self.prior.values)
+        ceiling, floor = caps.ratios(self.largest), caps.floor_ratios(self.largest)
+        below = np.concatenate(([0], np.cumsum(self.prior.array)))
+        recursive = [(c.numerator, c.denominator, length) for c, length in self.recursive]
+        distances, ranges = [], []
+        for bound, pairs in self.distances:
+            small = self._distance(bound, len(pairs))
+            distances.append((len(ranges), len(ranges) + len(pairs), small.numerator, small.denominator))
+            ranges += pairs
+        promises_about_values = self.least_distinct > 1 or self.least_entropy > 0 or recursive or distances
+        return Rule(
+            self.least_size,
+            self.least_distinct,
+            self.least_entropy,
+            self.prior.total,
+            int((floor[0] > 0).sum()),
+            bool((ceiling[0] < ceiling[1]).any() or (floor[0] > 0).any() or promises_about_values),
+            np.stack([*ceiling, *floor, below[:-1].astype(np.int64)]),
+            _ints(recursive, 3),
+            _ints(distances, 4),
+            _ints(ranges, 2),
+        )
+
+    def _distance(self, bound: Fraction, ranges: int) -> Fraction:
+        """The bound with terms small enough that no product below overflows 64 bits."""
+        room = 2**62 // (self.prior.total * self.largest * max(ranges, 1))
+        return fraction_below(bound, max(1, room // max(1, int(bound) + 1)))
+
+
+def _ints(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
+    return np.array(rows, dtype=np.int64).reshape(-1, width)

@@ -1,0 +1,137 @@
+"""Promises as text: `name:parameters`, several joined with `+`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from oneoff.errors import BadGuarantee, nearest
+from oneoff.models.bounds import FPrivacy, RhoPrivacy, ValueCaps
+from oneoff.models.closeness import Distance, TCloseness
+from oneoff.models.disclosure import DeltaDisclosure
+from oneoff.models.diversity import DistinctLDiversity, EntropyLDiversity, LDiversity, RecursiveLDiversity
+from oneoff.models.identity import DeltaProbability, KAnonymity
+from oneoff.models.joined import Joined
+from oneoff.models.likeness import BasicBetaLikeness, BetaLikeness
+from oneoff.models.model import Model
+
+__all__ = ["EXAMPLES", "parse"]
+
+EXAMPLES: dict[str, str] = {
+    "k-anonymity": "k-anonymity:10",
+    "l-diversity": "l-diversity:5",
+    "distinct-l-diversity": "distinct-l-diversity:5",
+    "entropy-l-diversity": "entropy-l-diversity:5",
+    "recursive-l-diversity": "recursive-l-diversity:c=3,l=4",
+    "beta-likeness": "beta-likeness:3",
+    "basic-beta-likeness": "basic-beta-likeness:3",
+    "delta-disclosure": "delta-disclosure:1",
+    "t-closeness": "t-closeness:0.2 or t-closeness:0.2,ordered",
+    "f-privacy": "f-privacy:theta=8,base=0.02 or f-privacy:caps.csv",
+    "rho-privacy": "rho-privacy:rho1=0.05,rho2=0.2",
+    "delta-probability": "delta-probability:0.2",
+}
+
+
+def parse(given: str | Model) -> Model:
+    """The promise a text means. A Model is returned as it is."""
+    if isinstance(given, Model):
+        return given
+    if not isinstance(given, str):
+        raise BadGuarantee("a guarantee is a text or a model", allowed="e.g. 'l-diversity:5'", got=type(given).__name__)
+    models = tuple(_single(part.strip()) for part in _split(given))
+    return models[0] if len(models) == 1 else Joined(models)
+
+
+def _split(text: str) -> list[str]:
+    """At every `+` that begins a new promise, so that a file name may contain one."""
+    parts: list[str] = []
+    for piece in text.split("+"):
+        begins = piece.strip().split(":")[0] in EXAMPLES
+        if parts and not begins and ":" not in piece:
+            parts[-1] += f"+{piece}"
+        else:
+            parts.append(piece)
+    return parts
+
+
+def _single(text: str) -> Model:
+    name, colon, arguments = text.partition(":")
+    name = name.strip().lower()
+    if name not in EXAMPLES:
+        raise BadGuarantee(
+            f"there is no promise called {name!r}",
+            allowed=", ".join(EXAMPLES),
+            got=text,
+            hint=nearest(name, EXAMPLES) or "write it as name:parameters, e.g. l-diversity:5",
+        )
+    if not colon or not arguments.strip():
+        raise BadGuarantee(f"{name} needs a parameter", allowed=EXAMPLES[name], got=text)
+    return _BUILD[name](arguments.strip(), text)
+
+
+def _one(build: Callable[[str], Model]) -> Callable[[str, str], Model]:
+    """For promises with a single number, with or without its name."""
+
+    def parse_one(arguments: str, text: str) -> Model:
+        if "," in arguments:
+            raise BadGuarantee("too many parameters", allowed=_example(text), got=text)
+        return build(arguments.rpartition("=")[2].strip())
+
+    return parse_one
+
+
+def _named(arguments: str, text: str, names: tuple[str, ...]) -> dict[str, str]:
+    pairs = [piece.partition("=") for piece in arguments.split(",")]
+    found = {name.strip(): value.strip() for name, equals, value in pairs if equals}
+    if len(found) != len(pairs) or set(found) - set(names):
+        raise BadGuarantee(f"parameters should be {' and '.join(names)}", allowed=_example(text), got=text)
+    return found
+
+
+def _recursive(arguments: str, text: str) -> Model:
+    given = _named(arguments, text, ("c", "l"))
+    if set(given) != {"c", "l"}:
+        raise BadGuarantee("recursive-l-diversity needs c and l", allowed=_example(text), got=text)
+    return RecursiveLDiversity(given["c"], given["l"])
+
+
+def _closeness(arguments: str, text: str) -> Model:
+    t, _, distance = arguments.partition(",")
+    return TCloseness(t.rpartition("=")[2].strip(), cast(Distance, distance.strip() or "equal"))
+
+
+def _f_privacy(arguments: str, text: str) -> Model:
+    if "=" not in arguments:
+        return ValueCaps.read(arguments)
+    given = _named(arguments, text, ("theta", "base"))
+    if "theta" not in given:
+        raise BadGuarantee("f-privacy needs theta", allowed=_example(text), got=text)
+    return FPrivacy(**given)
+
+
+def _rho(arguments: str, text: str) -> Model:
+    given = _named(arguments, text, ("rho1", "rho2"))
+    if set(given) != {"rho1", "rho2"}:
+        raise BadGuarantee("rho-privacy needs rho1 and rho2", allowed=_example(text), got=text)
+    return RhoPrivacy(**given)
+
+
+def _example(text: str) -> str:
+    return EXAMPLES[text.partition(":")[0].strip().lower()]
+
+
+_BUILD: dict[str, Callable[[str, str], Model]] = {
+    "k-anonymity": _one(lambda text: KAnonymity(text)),  # type: ignore[arg-type]  # parsed in __post_init__
+    "l-diversity": _one(LDiversity),
+    "distinct-l-diversity": _one(lambda text: DistinctLDiversity(text)),  # type: ignore[arg-type]
+    "entropy-l-diversity": _one(EntropyLDiversity),
+    "recursive-l-diversity": _recursive,
+    "beta-likeness": _one(BetaLikeness),
+    "basic-beta-likeness": _one(BasicBetaLikeness),
+    "delta-disclosure": _one(DeltaDisclosure),
+    "t-closeness": _closeness,
+    "f-privacy": _f_privacy,
+    "rho-privacy": _rho,
+    "delta-probability": _one(DeltaProbability),
+}

@@ -1,0 +1,220 @@
+"""From a table and a promise to a release that was checked: what the command line and the web page call."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from oneoff.audit import Verdict, audit
+from oneoff.catalog import Method, choose
+from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee
+from oneoff.models import Counts, Model, Prior, parse
+from oneoff.releases import Generalized, generalize
+from oneoff.table import Table
+from oneoff.utility import Utility, utility
+
+__all__ = ["Outcome", "anonymize", "publish"]
+
+Report = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A release with everything that is known about it."""
+
+    release: Generalized
+    verdict: Verdict
+    utility: Utility
+    reason: str
+    seed: int
+    seconds: float
+    notices: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The summary `--json` prints; keys are stable."""
+        return {
+            "method": self.release.method,
+            "guarantee": self.release.guarantee,
+            "holds": self.verdict.holds,
+            "worst": self.verdict.worst,
+            "allowed": self.verdict.witness.allowed,
+            "stands_against": self.release.against,
+            "gcp": self.utility.gcp,
+            "rows": self.release.rows,
+            "groups": self.verdict.groups,
+            "suppressed": 0,
+            "seconds": round(self.seconds, 3),
+            "reason": self.reason,
+            "levels": self.verdict.as_dict()["levels"],
+            "utility": self.utility.as_dict(),
+            "notices": list(self.notices),
+        }
+
+
+def anonymize(
+    table: Table,
+    guarantee: str | Model,
+    *,
+    method: str = "auto",
+    seed: int | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> Generalized:
+    """Return the release of a table that keeps the promise, checked record by record.
+
+    guarantee   a text such as "beta-likeness:3" or "k-anonymity:10+l-diversity:4", or a model
+    method      a name of `oneoff.METHODS`, or "auto"
+    seed        for repeatable runs; a secret as long as the release is out. By default the operating system's entropy
+    progress    show a progress bar on a terminal
+    options     of the method, e.g. cuts="strict" for mondrian; numeric_as="set" publishes numbers as sets
+    """
+    if not progress:
+        return publish(table, guarantee, method=method, seed=seed, options=options).release
+    from oneoff.report.progress import progress_bar
+
+    with progress_bar() as report:
+        return publish(table, guarantee, method=method, seed=seed, options=options, report=report).release
+
+
+def publish(
+    table: Table,
+    guarantee: str | Model,
+    *,
+    method: str = "auto",
+    seed: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    job: str = "",
+    report: Report | None = None,
+) -> Outcome:
+    """Plan, release, audit and measure; `job` is the text that would repeat it, kept in the private half."""
+    began = time.perf_counter()
+    say = report or (lambda stage, share: None)
+    model = parse(guarantee).bind(table.sensitive)
+    refuse_unreachable(table, model)
+    chosen, reason = choose(method, model)
+    given = _checked_options(chosen, options or {})
+    seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
+    say("grouping", 0.0)
+    if chosen.reports:
+        given["report"] = lambda share: say("grouping", share)
+    partition = chosen.run(table, model, **given)
+    say("writing boxes", 0.0)
+    numeric_as: Literal["range", "set"] = given.get("numeric_as", "range")
+    release = generalize(
+        table,
+        partition,
+        model,
+        method=chosen.name,
+        against=chosen.against,
+        rng=np.random.default_rng(seed),
+        numeric_as=numeric_as,
+    )
+    say("auditing", 0.0)
+    verdict = audit(release, table)
+    if verdict.problems:
+        raise PromiseBroken(
+            f"{chosen.name} made a release that does not fit the table: {verdict.problems[0]}",
+            hint="nothing was published; this is a defect of oneoff, please report it",
+        )
+    measured = utility(release, table)
+    say("done", 1.0)
+    outcome = Outcome(release, verdict, measured, reason, seed, time.perf_counter() - began, table.notices)
+    return replace(outcome, release=_with_private_half(outcome, table, job))
+
+
+def refuse_unreachable(table: Table, model: Model) -> None:
+    """The whole table as one group is the safest release there is; what it breaks, nothing keeps."""
+    whole, prior = Counts.of(table.counts), Prior(tuple(table.counts.tolist()))
+    for part in model.parts():
+        if part.holds(whole, prior):
+            continue
+        raise UnreachableGuarantee(
+            f"no release of this table can keep {part.spec()}{_culprit(table, part, prior)}",
+            allowed=f"at the most {_nearest(part, whole, prior)}",
+            got=part.spec(),
+            hint=f"the nearest that can be kept is {_nearest(part, whole, prior)}",
+        )
+
+
+def _culprit(table: Table, part: Model, prior: Prior) -> str:
+    """Which value stands in the way, where it is one."""
+    caps = part.caps(prior)
+    if caps is None or table.sensitive is None:
+        values = "" if table.sensitive is None else f" and {table.sensitive.size} different values"
+        return f": it has {table.rows} people{values}"
+    over = [
+        (share / cap if cap else share, i)
+        for i, (share, cap) in enumerate(zip(prior.shares, caps.ceiling, strict=True))
+    ]
+    worst = max(over)[1]
+    label, share = table.sensitive.labels[worst], float(prior.shares[worst])
+    return (
+        f": {share:.4%} of the people have {label!r}, and at most {float(caps.ceiling[worst]):.4%} may be believed to"
+    )
+
+
+def _nearest(part: Model, whole: Counts, prior: Prior) -> str:
+    """The strongest promise of the kind that the whole table keeps, rounded to the weak side for reading."""
+    level = part.worst_level(whole, prior)
+    if isinstance(level, float) and not np.isfinite(level):
+        return "none of this kind"
+    step = 1000
+    rounded = int(level * step) / step if part.larger_is_safer else -int(-level * step // 1) / step
+    for candidate in (rounded, level):
+        nearest = part.at(int(candidate) if candidate == int(candidate) else candidate)
+        if nearest.holds(whole, prior):
+            return nearest.spec()
+    return part.at(level).spec()
+
+
+def _checked_seed(seed: int) -> int:
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise BadValue(
+            "the seed is not usable", allowed="a whole number >= 0, or None for fresh randomness", got=repr(seed)
+        )
+    return seed
+
+
+def _checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options the method knows, with values it knows."""
+    unknown = [name for name in options if name not in method.options]
+    if unknown:
+        raise BadValue(
+            f"{method.name} has no option {unknown[0]!r}",
+            allowed=", ".join(method.options) or "no options",
+            got=unknown[0],
+        )
+    numeric_as = options.get("numeric_as", "range")
+    if numeric_as not in ("range", "set"):
+        raise BadValue("unknown form for numbers", allowed="range, set", got=repr(numeric_as))
+    return dict(options)
+
+
+def _with_private_half(outcome: Outcome, table: Table, job: str) -> Generalized:
+    """Attach what the steward keeps: verdict, report, seed, and the job to repeat it."""
+
+    def report_page() -> bytes:
+        from oneoff.report.page import report_html
+
+        return report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table).encode()
+
+    files: dict[str, bytes | Callable[[], bytes]] = {
+        "verdict.json": _json(outcome.verdict.as_dict()),
+        "summary.json": _json(outcome.as_dict()),
+        "report.html": report_page,
+        "seed": f"{outcome.seed}\n".encode(),
+    }
+    if job:
+        files["job.toml"] = job.encode()
+    broken = "" if outcome.verdict.holds else outcome.verdict.witness.sentence()
+    return replace(outcome.release, private=files, broken=broken)
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()

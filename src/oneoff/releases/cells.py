@@ -1,0 +1,113 @@
+"""What is published instead of a quasi-identifier: a range, a set, or a node of its hierarchy, for every box.
+
+A box is one generalization of all quasi-identifiers; the cells of an attribute say what each box shows of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.table import Attribute
+
+__all__ = ["Cells", "Nodes", "NumericAs", "Ranges", "Sets", "cells_of_groups"]
+
+Codes = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
+NumericAs = Literal["range", "set"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Box b shows the codes low[b] .. high[b]."""
+
+    low: Codes
+    high: Codes
+
+    def covers(self, attribute: Attribute, box: npt.NDArray[Any], code: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Does each box contain each code?"""
+        inside: npt.NDArray[np.bool_] = (self.low[box] <= code) & (code <= self.high[box])
+        return inside
+
+    def values_shown(self, attribute: Attribute) -> Ints:
+        """How many of the values that occur in the table each box allows."""
+        return (self.high - self.low + 1).astype(np.int64)
+
+    def ends(self) -> tuple[Codes, Codes]:
+        """Lowest and highest code of every box."""
+        return self.low, self.high
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Box b shows the codes code[start[b] : start[b + 1]], ascending."""
+
+    start: Ints
+    code: Codes
+
+    def covers(self, attribute: Attribute, box: npt.NDArray[Any], code: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        owner = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        shown = owner * attribute.size + self.code
+        wanted = box.astype(np.int64) * attribute.size + code
+        place = np.minimum(np.searchsorted(shown, wanted), len(shown) - 1)
+        found: npt.NDArray[np.bool_] = shown[place] == wanted
+        return found
+
+    def values_shown(self, attribute: Attribute) -> Ints:
+        return np.diff(self.start)
+
+    def ends(self) -> tuple[Codes, Codes]:
+        return self.code[self.start[:-1]], self.code[self.start[1:] - 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Box b shows node[b] on level[b] of the attribute's hierarchy."""
+
+    level: npt.NDArray[np.int32]
+    node: npt.NDArray[np.int32]
+
+    def covers(self, attribute: Attribute, box: npt.NDArray[Any], code: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        assert attribute.hierarchy is not None
+        first, last = attribute.hierarchy.span(self.level[box], self.node[box])
+        leaf = attribute.leaves[code]
+        inside: npt.NDArray[np.bool_] = (first <= leaf) & (leaf <= last)
+        return inside
+
+    def values_shown(self, attribute: Attribute) -> Ints:
+        """All leaves under the node, whether they occur or not."""
+        assert attribute.hierarchy is not None
+        return attribute.hierarchy.leaves_under(self.level, self.node).astype(np.int64)
+
+
+Cells = Ranges | Sets | Nodes
+
+
+def cells_of_groups(
+    attribute: Attribute, codes: Codes, start: Ints, rows: Ints, numeric_as: NumericAs = "range"
+) -> Cells:
+    """The tightest cell around the members of every group: group g has the rows rows[start[g] : start[g + 1]]."""
+    members = codes[rows]
+    if attribute.hierarchy is None and (attribute.kind == "categorical" or numeric_as == "set"):
+        return _sets(attribute, members, start)
+    low, high = np.minimum.reduceat(members, start[:-1]), np.maximum.reduceat(members, start[:-1])
+    if attribute.hierarchy is None:
+        return Ranges(low, high)
+    return Nodes(*attribute.hierarchy.lca(attribute.leaves[low], attribute.leaves[high]))
+
+
+def _sets(attribute: Attribute, members: Codes, start: Ints) -> Sets:
+    groups = len(start) - 1
+    owner = np.repeat(np.arange(groups), np.diff(start))
+    key = owner * attribute.size + members
+    if groups * attribute.size <= 8 * len(key) + 1_000_000:  # a table of all pairs is cheaper than sorting
+        shown = np.zeros(groups * attribute.size, dtype=np.bool_)
+        shown[key] = True
+        key = np.flatnonzero(shown)
+    else:
+        key = np.unique(key)
+    sizes = np.bincount(key // attribute.size, minlength=groups)
+    return Sets(np.concatenate(([0], np.cumsum(sizes))), (key % attribute.size).astype(np.int32))

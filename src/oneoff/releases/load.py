@@ -1,0 +1,201 @@
+"""From the public half of a folder back to a release in memory (the recipient's door)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from oneoff.errors import BadGuarantee, DamagedRelease, OneoffError
+from oneoff.models import Model, ValueCaps, parse
+from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
+from oneoff.releases.generalized import Generalized
+from oneoff.releases.write import FORMAT
+from oneoff.table import Attribute, Hierarchy
+from oneoff.table.classes import look_alikes
+
+__all__ = ["load_release"]
+
+
+def load_release(folder: str | PathLike[str]) -> Generalized:
+    """Read a public half (or the folder that holds it), refusing files that were changed after they were written."""
+    public = Path(folder)
+    if not (public / "release.json").exists() and (public / "public" / "release.json").exists():
+        public = public / "public"
+    described = _described(public)
+    try:
+        return _assemble(described, pq.read_table(public / "data.parquet"))
+    except (KeyError, TypeError, ValueError, IndexError, pa.ArrowException) as error:
+        raise _damaged(f"{public} does not fit its description", f"{type(error).__name__}: {error}") from error
+
+
+def _damaged(what: str, got: str) -> DamagedRelease:
+    return DamagedRelease(
+        what, allowed="the public half of a release as it was written", got=got, hint="ask for the files again"
+    )
+
+
+def _described(public: Path) -> dict[str, Any]:
+    try:
+        described: dict[str, Any] = json.loads((public / "release.json").read_text(encoding="utf-8"))
+        files = described["files"]
+        version = described["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _damaged(f"{str(public)!r} holds no readable release.json", f"{type(error).__name__}: {error}") from None
+    if version != FORMAT:
+        raise _damaged(f"{str(public)!r} has an unknown format", f"format {version}, this version reads {FORMAT}")
+    for name, digest in files.items():
+        path = public / name
+        if Path(name).name != name or not path.is_file():
+            raise _damaged(f"{name} is missing from {str(public)!r}", "no such file")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            raise _damaged(f"{name} was changed after the release was written", "another hash than in release.json")
+    return described
+
+
+def _assemble(described: dict[str, Any], frame: pa.Table) -> Generalized:
+    parts = [_read_cells(quasi, frame) for quasi in described["quasi"]]
+    keys = [code for _, _, codes in parts for code in codes]
+    group = frame["group"].to_numpy().astype(np.int32) if "group" in frame.column_names else None
+    box = look_alikes(keys if group is None else [group, *keys])
+    first = _first_of_each(box)
+    sensitive, values = _sensitive(described["sensitive"], frame)
+    keep, kept = _kept(described["keep"], frame)
+    return Generalized(
+        method=str(described["method"]),
+        model=_model(described, sensitive),
+        quasi=tuple(attribute for attribute, _, _ in parts),
+        cells=tuple(_take(cells, first) for _, cells, _ in parts),
+        box=box.astype(np.int32),
+        group=group,
+        sensitive=sensitive,
+        values=values,
+        counts=np.array(described["prior"], dtype=np.int64),
+        keep=keep,
+        kept=kept,
+        against=str(described["stands_against"]),
+    )
+
+
+def _model(described: dict[str, Any], sensitive: Attribute | None) -> Model:
+    """The promise; a caps file of the steward's is replaced by the caps the release states."""
+    spec = str(described["guarantee"])
+    try:
+        return parse(spec).bind(sensitive)
+    except OneoffError:
+        if described["caps"] is None or sensitive is None:
+            raise BadGuarantee(f"the release states a promise that cannot be read: {spec}") from None
+        labels = [str(label) for label in sensitive.labels]
+        return ValueCaps(dict(zip(labels, described["caps"], strict=True)), source=spec).bind(sensitive)
+
+
+def _first_of_each(box: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.unique(box, return_index=True)[1]
+
+
+def _read_cells(quasi: dict[str, Any], frame: pa.Table) -> tuple[Attribute, Cells, list[npt.NDArray[Any]]]:
+    """The attribute, its cells for every record, and codes that are equal exactly where the cells are."""
+    name, shown = quasi["name"], quasi["shown_as"]
+    if shown == "range":
+        ends = [frame[f"{name}_{end}"].combine_chunks() for end in ("min", "max")]
+        labels = np.unique(np.concatenate([_array(end) for end in ends]))
+        low, high = (np.searchsorted(labels, _array(end)).astype(np.int32) for end in ends)
+        return Attribute(name, quasi["kind"], labels), Ranges(low, high), [low, high]
+    if shown == "set":
+        lists = frame[name].combine_chunks()
+        labels = _labels(quasi["domain"], quasi["type"])
+        code = _codes(lists.flatten(), labels)
+        start = np.concatenate(([0], np.cumsum(pc.list_value_length(lists).to_numpy()))).astype(np.int64)
+        sets = Sets(start, code)
+        return Attribute(name, quasi["kind"], labels), sets, [_set_numbers(sets)]
+    tree = Hierarchy.from_rows(quasi["hierarchy"], name)
+    labels = np.array(tree.leaves, dtype=object)
+    nodes, number = _nodes(tree, frame[name])
+    return Attribute(name, "categorical", labels, tree), nodes, [number]
+
+
+def _nodes(tree: Hierarchy, column: pa.ChunkedArray) -> tuple[Nodes, npt.NDArray[np.int64]]:
+    """Published node names back to nodes: the lowest level that has the name, which covers the least."""
+    where: dict[str, tuple[int, int]] = {}
+    for level, names in enumerate(tree.names):
+        for node, label in enumerate(names):
+            where.setdefault(label, (level, node))
+    encoded = column.combine_chunks().dictionary_encode()
+    found = np.array([where[label] for label in encoded.dictionary.to_pylist()], dtype=np.int32).reshape(-1, 2)
+    index = encoded.indices.to_numpy()
+    return Nodes(found[index, 0], found[index, 1]), index.astype(np.int64)
+
+
+def _set_numbers(sets: Sets) -> npt.NDArray[np.int64]:
+    """Equal sets get equal numbers: by length, then value by value."""
+    length = np.diff(sets.start)
+    number = length.copy()
+    for place in range(int(length.max())):
+        has = length > place
+        value = np.zeros(len(length), dtype=np.int64)
+        value[has] = sets.code[sets.start[:-1][has] + place] + 1
+        number = look_alikes([number, value])
+    return number
+
+
+def _take(cells: Cells, records: npt.NDArray[np.int64]) -> Cells:
+    """The cells of some records, as boxes."""
+    match cells:
+        case Ranges(low, high):
+            return Ranges(low[records], high[records])
+        case Nodes(level, node):
+            return Nodes(level[records], node[records])
+        case Sets(start, code):
+            length = np.diff(start)[records]
+            new = np.concatenate(([0], np.cumsum(length)))
+            picked = np.repeat(start[:-1][records] - new[:-1], length) + np.arange(int(new[-1]))
+            return Sets(new, code[picked])
+
+
+def _sensitive(described: dict[str, Any] | None, frame: pa.Table) -> tuple[Attribute | None, npt.NDArray[np.int32]]:
+    if described is None:
+        return None, np.zeros(frame.num_rows, dtype=np.int32)
+    tree = described["hierarchy"]
+    labels = _labels(described["values"], described["type"])
+    hierarchy = None if tree is None else Hierarchy.from_rows(tree, described["name"])
+    attribute = Attribute(described["name"], described["kind"], labels, hierarchy)
+    return attribute, _codes(frame[described["name"]].combine_chunks(), labels)
+
+
+def _kept(names: list[str], frame: pa.Table) -> tuple[tuple[Attribute, ...], npt.NDArray[np.int32] | None]:
+    attributes, columns = [], []
+    for name in names:
+        encoded = frame[name].combine_chunks().dictionary_encode()
+        attributes.append(Attribute(name, "categorical", _array(encoded.dictionary)))
+        columns.append(pc.fill_null(encoded.indices, -1).to_numpy().astype(np.int32))
+    return tuple(attributes), np.stack(columns, axis=1) if columns else None
+
+
+def _labels(items: list[Any], kind: str) -> npt.NDArray[Any]:
+    if kind == "text":
+        return np.array(items, dtype=object)
+    dtypes = {"integer": "int64", "number": "float64", "boolean": "bool", "date": "datetime64"}
+    return np.array(items, dtype=np.dtype(dtypes[kind]))
+
+
+def _array(column: pa.Array) -> npt.NDArray[Any]:
+    """Values as numpy holds labels: text as objects, everything else as it is."""
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _codes(column: pa.Array, labels: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    """The code of every value; a value outside the stated domain is damage."""
+    known = pa.array(labels)
+    index = pc.index_in(column.cast(known.type), value_set=known)
+    if index.null_count:
+        stray = column.filter(pc.is_null(index)).unique().to_pylist()
+        raise ValueError(f"values outside the stated domain: {stray[:5]}")
+    return np.asarray(index.to_numpy(), dtype=np.int32)

@@ -1,0 +1,237 @@
+"""From a release in memory to a folder with a public and a private half (the door out)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from oneoff.errors import FolderExists, FolderNotWritable, PromiseBroken
+from oneoff.models.numbers import fraction_below, number_text
+from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
+from oneoff.table import Attribute
+
+if TYPE_CHECKING:
+    from oneoff.releases.generalized import Generalized
+
+__all__ = ["FORMAT", "published", "write_release"]
+
+FORMAT = 1
+
+
+def write_release(
+    release: Generalized, folder: Path, *, csv: bool = False, overwrite: bool = False, even_if_broken: bool = False
+) -> Path:
+    """Write both halves aside and rename: a release appears whole or not at all.
+
+    A release that breaks its promise has no public half, unless asked for.
+    """
+    with _appearing(folder, overwrite) as aside:
+        private = aside / "private"
+        private.mkdir()
+        if release.links is not None:
+            row = np.arange(release.rows)
+            pq.write_table(pa.table({"row": row, "record": release.links}), private / "links.parquet")
+        for name, content in release.private.items():
+            (private / name).write_bytes(content() if callable(content) else content)
+        if not release.broken or even_if_broken:
+            _write_public(release, aside / "public", csv)
+    if release.broken and not even_if_broken:
+        raise PromiseBroken(
+            f"the public half was withheld: {release.broken}",
+            allowed="a release that keeps its promise",
+            hint=f"{folder / 'private'} says why; --even-if-broken writes it for research",
+        )
+    return folder
+
+
+def _write_public(release: Generalized, public: Path, csv: bool) -> None:
+    public.mkdir()
+    frame = published(release)
+    pq.write_table(frame, public / "data.parquet", compression="zstd")
+    if csv:
+        pyarrow.csv.write_csv(_as_text(release, frame), public / "data.csv")
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(public.iterdir())}
+    description = json.dumps({**describe(release), "files": files}, indent=2, ensure_ascii=False)
+    (public / "release.json").write_text(description + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _appearing(folder: Path, overwrite: bool) -> Iterator[Path]:
+    """A folder to fill that becomes `folder` at the end, or vanishes when something goes wrong."""
+    if folder.exists() and not overwrite:
+        raise FolderExists(
+            f"the folder {str(folder)!r} exists already",
+            allowed="a folder that does not exist",
+            hint="choose another one, or replace it with --overwrite (overwrite=True)",
+        )
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]) and not _is_release(folder):
+        raise FolderExists(
+            f"{str(folder)!r} is not a release, so it is not overwritten",
+            allowed="an empty folder or one that holds an earlier release",
+            hint="choose another folder",
+        )
+    aside = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        aside.mkdir()
+    except OSError as error:
+        raise FolderNotWritable(
+            f"the folder {str(folder)!r} cannot be written",
+            allowed="a place where you may create folders",
+            got=error.strerror or str(error),
+            hint="choose another place with --out",
+        ) from None
+    try:
+        yield aside
+        _replace(aside, folder)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+def _replace(aside: Path, folder: Path) -> None:
+    """Put the finished folder in its place; an earlier release there is removed only afterwards."""
+    old = aside.with_suffix(".old")
+    if folder.exists():
+        os.rename(folder, old)  # noqa: PTH104 - the pair of renames is the point
+    os.rename(aside, folder)  # noqa: PTH104
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_release(folder: Path) -> bool:
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {"public", "private"}
+
+
+def describe(release: Generalized) -> dict[str, Any]:
+    """What a recipient needs to read and verify the records. Everything here is public."""
+    return {
+        "format": FORMAT,
+        "tool": "oneoff",
+        "method": release.method,
+        "guarantee": release.guarantee,
+        "stands_against": release.against,
+        "rows": release.rows,
+        "groups": None if release.group is None else release.boxes,
+        "quasi": [_describe(a, c) for a, c in zip(release.quasi, release.cells, strict=True)],
+        "sensitive": None if release.sensitive is None else _describe_values(release.sensitive),
+        "prior": [int(count) for count in release.counts],
+        "caps": _describe_caps(release),
+        "keep": [attribute.name for attribute in release.keep],
+    }
+
+
+def _describe(attribute: Attribute, cells: Cells) -> dict[str, Any]:
+    """A published quasi-identifier. Single numbers of the table are not listed: ranges need only its ends."""
+    described: dict[str, Any] = {"name": attribute.name, "kind": attribute.kind}
+    match cells:
+        case Ranges():
+            ends = plain(attribute.labels[[0, -1]])
+            return described | {"shown_as": "range", "type": _type(attribute), "domain": ends}
+        case Sets():
+            return described | {"shown_as": "set", "type": _type(attribute), "domain": plain(attribute.labels)}
+        case Nodes():
+            assert attribute.hierarchy is not None
+            return described | {"shown_as": "node", "type": "text", "hierarchy": attribute.hierarchy.rows()}
+
+
+def _describe_values(attribute: Attribute) -> dict[str, Any]:
+    tree = None if attribute.hierarchy is None else attribute.hierarchy.rows()
+    described = {"name": attribute.name, "kind": attribute.kind, "type": _type(attribute)}
+    return described | {"values": plain(attribute.labels), "hierarchy": tree}
+
+
+def _describe_caps(release: Generalized) -> list[str] | None:
+    """The ceiling on belief in each value, for promises that are ceilings; never rounded up."""
+    caps = release.model.caps(release.counts)
+    return None if caps is None else [number_text(fraction_below(cap, 10**9)) for cap in caps.ceiling]
+
+
+def _type(attribute: Attribute) -> str:
+    return {"i": "integer", "f": "number", "b": "boolean", "M": "date"}.get(attribute.labels.dtype.kind, "text")
+
+
+def plain(labels: npt.NDArray[Any]) -> list[Any]:
+    """Labels as JSON knows them; dates in ISO form."""
+    if labels.dtype.kind == "M":
+        return [str(label) for label in labels]
+    items: list[Any] = labels.tolist()
+    return items
+
+
+def published(release: Generalized) -> pa.Table:
+    """The records as columns: what goes into data.parquet."""
+    columns: dict[str, pa.Array] = {}
+    for attribute, cells in zip(release.quasi, release.cells, strict=True):
+        columns |= _shown(attribute, cells, release.box)
+    if release.group is not None:
+        columns["group"] = pa.array(release.group)
+    if release.sensitive is not None:
+        columns[release.sensitive.name] = _labels(release.sensitive).take(pa.array(release.values))
+    for j, attribute in enumerate(release.keep):
+        assert release.kept is not None
+        code = release.kept[:, j]
+        columns[attribute.name] = _labels(attribute).take(pa.array(code, mask=code < 0))
+    return pa.table(columns)
+
+
+def _shown(attribute: Attribute, cells: Cells, box: npt.NDArray[np.int32]) -> dict[str, pa.Array]:
+    name, labels, index = attribute.name, _labels(attribute), pa.array(box)
+    match cells:
+        case Ranges(low, high):
+            ends = {f"{name}_min": low, f"{name}_max": high}
+            return {column: labels.take(pa.array(code)).take(index) for column, code in ends.items()}
+        case Sets(start, code):
+            lists = pa.ListArray.from_arrays(pa.array(start.astype(np.int32)), labels.take(pa.array(code)))
+            return {name: lists.take(index)}
+        case Nodes(level, node):
+            assert attribute.hierarchy is not None
+            return {name: pa.array(attribute.hierarchy.labels_of(level, node), pa.string()).take(index)}
+
+
+def _labels(attribute: Attribute) -> pa.Array:
+    return pa.array(attribute.labels)
+
+
+def _as_text(release: Generalized, frame: pa.Table) -> pa.Table:
+    """The records with `[28, 39]` for a range and `{F, M}` for a set, for CSV."""
+    columns: dict[str, pa.Array] = {}
+    for attribute, cells in zip(release.quasi, release.cells, strict=True):
+        texts = _box_texts(attribute, cells)
+        columns[attribute.name] = pa.array(texts, pa.string()).take(pa.array(release.box))
+    rest = [name for name in frame.column_names if name not in _quasi_columns(release)]
+    return pa.table(columns | {name: frame[name] for name in rest})
+
+
+def _quasi_columns(release: Generalized) -> set[str]:
+    names = set()
+    for attribute, cells in zip(release.quasi, release.cells, strict=True):
+        ranged = isinstance(cells, Ranges)
+        names |= {f"{attribute.name}_min", f"{attribute.name}_max"} if ranged else {attribute.name}
+    return names
+
+
+def _box_texts(attribute: Attribute, cells: Cells) -> list[str]:
+    labels = [str(label) for label in plain(attribute.labels)]
+    match cells:
+        case Ranges(low, high):
+            return [f"[{labels[a]}, {labels[b]}]" for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        case Sets(start, code):
+            texts = [labels[c] for c in code.tolist()]
+            return [f"{{{', '.join(texts[a:b])}}}" for a, b in pairwise(start.tolist())]
+        case Nodes(level, node):
+            assert attribute.hierarchy is not None
+            return [str(text) for text in attribute.hierarchy.labels_of(level, node)]

@@ -1,0 +1,105 @@
+"""Which role a column has: the one somebody gave it, or a suggestion from its name and its counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from oneoff.errors import BadValue, RoleConflict
+from oneoff.table.encode import Encoded
+from oneoff.table.schema import Schema
+
+__all__ = ["Role", "given_roles", "suggested_role"]
+
+Role = Literal["identifier", "quasi", "sensitive", "keep", "none"]
+
+_MODEST = 100  # up to so many distinct values a column looks like something an outsider could know
+_NEARLY_ALL = 0.9  # from this share of distinct values on, a column looks like an identifier
+_FEW_ROWS = 20  # below this, distinct values say nothing: any column of a tiny table is nearly all distinct
+
+
+def given_roles(
+    given: Mapping[str, Role], named: Mapping[Role, Sequence[str] | str | None], columns: Sequence[str]
+) -> dict[str, Role]:
+    """The role of every column that has one: a role the caller names replaces what the source came with."""
+    chosen: dict[str, Role] = {}
+    for role, names in named.items():
+        for name in () if names is None else _checked(role, names, columns):
+            if name in chosen:
+                raise RoleConflict(
+                    f"column {name!r} is listed as {chosen[name]} and as {role}", allowed="one role for each column"
+                )
+            chosen[name] = role
+    replaced = set(chosen.values())
+    return {name: role for name, role in given.items() if role not in replaced} | chosen
+
+
+def _checked(role: str, names: Sequence[str] | str, columns: Sequence[str]) -> tuple[str, ...]:
+    if not names:
+        hint = f"leave {role}= out to have it suggested"
+        raise BadValue(f"{role}= names no column", allowed="at least one column", got=repr(names), hint=hint)
+    schema = Schema(quasi=names)  # type: ignore[arg-type]  # splits a text, refuses doubles
+    schema.check_against(columns)
+    return schema.quasi
+
+# Names are compared in lower case, with words apart: "nativeCountry" and "native-country" read "native country".
+_NAMES: tuple[tuple[Role, str, re.Pattern[str]], ...] = (
+    (
+        "identifier",
+        "The name suggests something that belongs to one person only.",
+        re.compile(
+            r"\bssn\b|social security|e ?mail|phone|\bmobile\b|\bfax\b|passport|\biban\b|\bip\b|\bmrn\b|\buuid\b|"
+            r"\bguid\b|address|(sur|first|last|fore|full|middle|user) ?name|\blogin\b|licen[cs]e|"
+            r"(person|patient|customer|client|user|case|record|member|employee|student|account)"
+            r" ?(id|no|nr|number|key)\b"
+        ),
+    ),
+    (
+        "sensitive",
+        "The name suggests something people expect to stay private.",
+        re.compile(
+            r"disease|diagnos|illness|symptom|condition|\bicd|\bhiv\b|\baids\b|cancer|diabet|medicat|treatment|therap|"
+            r"\bdrugs?\b|disab|mental|pregnan|sexual|orientation|religio|politic|\bparty\b|salar|income|\bwages?\b|"
+            r"\bearn|\bpay\b|capital|\bdebt|\bcredit|\bloans?\b|\boccup|\bjob\b|profession|crimin|convict|offen[cs]e|"
+            r"\bdied\b|death|\bicu\b|intub|asthma|pneumon|h[iy]pertens|obes|cardi|renal|\bcopd\b|covid|smok|tobacco|alcohol"
+        ),
+    ),
+    (
+        "quasi",
+        "The name suggests something an outsider may know about a person.",
+        re.compile(
+            r"\bage\b|\bsex\b|gender|\bzip|postal|post ?code|birth|\bborn\b|\bdob\b|\brace\b|ethnic|hispanic|marital|"
+            r"spouse|educat|\bedu\b|school|country|\bnation|citizen|\bstate\b|\bcity\b|\btown\b|county|region|province|"
+            r"municip|district|residen|work ?class|class of worker|employer|relationship|household|\bhh\b|child|"
+            r"language|veteran|\bheight\b|\bweight\b|admission|\bvisit"
+        ),
+    ),
+    (
+        "identifier",
+        "The name suggests the name or the number of a person.",
+        re.compile(r"\bnames?\b|\b[upg]?id\b|\bkey\b"),
+    ),
+)
+
+
+def suggested_role(column: Encoded) -> tuple[Role, str]:
+    """A role by the column's name, or else by its counts, and why."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", column.name)
+    words = re.sub(r"[^a-z0-9]+", " ", words.lower())
+    for role, reason, pattern in _NAMES:
+        if pattern.search(words):
+            return role, reason
+    return _suggestion_by_counts(column)
+
+
+def _suggestion_by_counts(column: Encoded) -> tuple[Role, str]:
+    rows = len(column.codes)
+    present = rows - int(column.counts[-1])
+    if column.size - (present == rows) <= 1:
+        return "none", "It is the same for everyone and tells nobody apart."
+    if rows >= _FEW_ROWS and column.kind in ("text", "integer") and column.distinct >= _NEARLY_ALL * present:
+        return "identifier", f"Nearly every row has its own value ({column.distinct:,} in {present:,} rows)."
+    if column.distinct <= _MODEST:
+        return "quasi", f"It has few values ({column.distinct:,}), so an outsider could know it; rule it out if not."
+    return "none", f"It has many values ({column.distinct:,}) and a name that says nothing: decide who could know it."

@@ -1,0 +1,97 @@
+"""The roles a steward gives to the columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+
+from oneoff.errors import RoleConflict, UnknownColumn, listing, nearest
+
+__all__ = ["Schema"]
+
+_ROLES = ("quasi", "sensitive", "identifiers", "keep")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Which columns could identify a person, which one stays private, and how to read them.
+
+    quasi        columns an outsider may know about a person: these are generalized
+    sensitive    the column whose value must stay private (None when only identity is protected)
+    identifiers  names, numbers: dropped from every release
+    keep         columns that travel with the sensitive value, published unchanged
+    numeric, categorical   override what is inferred from the data for quasi columns and the sensitive one
+    """
+
+    quasi: tuple[str, ...]
+    sensitive: str | None = None
+    identifiers: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if field.name != "sensitive":
+                object.__setattr__(self, field.name, _names(getattr(self, field.name)))
+        if not self.quasi:
+            raise RoleConflict(
+                "no quasi-identifier was named",
+                allowed="at least one column that could help to recognise a person",
+                hint="name them with quasi=[...] or --quasi age,sex,zip; `oneoff profile FILE` suggests roles",
+            )
+        self._refuse_two_roles()
+        both = set(self.numeric) & set(self.categorical)
+        if both:
+            raise RoleConflict(
+                f"column {sorted(both)[0]!r} is declared numeric and categorical",
+                allowed="one of the two",
+                hint="remove it from one list",
+            )
+
+    def _refuse_two_roles(self) -> None:
+        seen: dict[str, str] = {}
+        for role in _ROLES:
+            for name in self.columns(role):
+                if name in seen:
+                    other = seen[name]
+                    raise RoleConflict(
+                        f"column {name!r} is listed as {other} and as {role}"
+                        if other != role
+                        else f"column {name!r} is listed twice as {role}",
+                        allowed="one role for each column",
+                        got=f"{other} and {role}",
+                        hint="a column an outsider may know is quasi; the one that must stay private is sensitive",
+                    )
+                seen[name] = role
+
+    def columns(self, role: str) -> tuple[str, ...]:
+        """The columns of one role, also for the single sensitive one."""
+        if role == "sensitive":
+            return () if self.sensitive is None else (self.sensitive,)
+        names: tuple[str, ...] = getattr(self, role)
+        return names
+
+    def check_against(self, columns: Sequence[str]) -> None:
+        """Refuse names that are not columns of the table, with the nearest one that is."""
+        named = [name for role in (*_ROLES, "numeric", "categorical") for name in self.columns(role)]
+        for name in named:
+            if name not in columns:
+                raise UnknownColumn(
+                    f"there is no column {name!r} in the table",
+                    allowed=listing(columns, limit=20),
+                    got=repr(name),
+                    hint=nearest(name, columns) or "check the spelling against the list",
+                )
+
+    def undeclared(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Columns of the table nobody gave a role: they are dropped, and a notice names them."""
+        declared = {name for role in _ROLES for name in self.columns(role)}
+        return tuple(name for name in columns if name not in declared)
+
+
+def _names(given: Iterable[str] | str) -> tuple[str, ...]:
+    """Names as a tuple; a single text is one name or a comma-separated list."""
+    if isinstance(given, str):
+        return tuple(part.strip() for part in given.split(",") if part.strip())
+    return tuple(given)

@@ -1,0 +1,104 @@
+"""The frozen table every mechanism works on: small integers, with the labels they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.errors import EmptyTable, OneoffError
+from oneoff.table.hierarchy import Hierarchy
+
+__all__ = ["Attribute", "Codes", "Kind", "Table"]
+
+Kind = Literal["numeric", "categorical"]
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """The domain of one column: what its codes 0..m-1 stand for.
+
+    `labels` holds the distinct values that occur. They ascend; with a hierarchy they follow its leaves from left to
+    right, so that the values under any node are neighbours. `kind` says how the column is generalized: a numeric one
+    to ranges, a categorical one to sets or, with a hierarchy, to its nodes.
+    """
+
+    name: str
+    kind: Kind
+    labels: npt.NDArray[Any]
+    hierarchy: Hierarchy | None = None
+
+    @property
+    def size(self) -> int:
+        """How many distinct values occur."""
+        return len(self.labels)
+
+    @cached_property
+    def positions(self) -> npt.NDArray[np.float64]:
+        """Where each label of a numeric attribute lies on the number line (dates count in their own unit)."""
+        labels = self.labels
+        return (labels.astype(np.int64) if labels.dtype.kind == "M" else labels).astype(np.float64)
+
+    @cached_property
+    def leaves(self) -> npt.NDArray[np.int32]:
+        """The hierarchy leaf of every code (ascending, by construction)."""
+        if self.hierarchy is None:
+            return np.arange(self.size, dtype=np.int32)
+        return self.hierarchy.leaf_codes(self.labels)
+
+    def decode(self, codes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
+        return self.labels[codes]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """People as rows of integer codes. Built by `oneoff.read_table`, never changed afterwards.
+
+    codes[i, j]  code of person i in quasi-identifier j
+    values[i]    code of the sensitive value of person i (all 0 when there is no sensitive column)
+    kept[i, j]   code of person i in kept column j; -1 where it is missing
+    """
+
+    quasi: tuple[Attribute, ...]
+    codes: Codes
+    sensitive: Attribute | None
+    values: Codes
+    keep: tuple[Attribute, ...] = ()
+    kept: Codes | None = None
+    notices: tuple[str, ...] = ()
+    origin: str = "polars"
+    dropped_rows: int = 0
+
+    def __post_init__(self) -> None:
+        rows = self.codes.shape[0]
+        if rows == 0:
+            raise EmptyTable("the table has no rows", allowed="at least one person", got="0 rows")
+        if self.codes.shape != (rows, len(self.quasi)) or self.values.shape != (rows,):
+            raise OneoffError("codes, values and attributes of the table do not fit together")
+        for array in (self.codes, self.values, self.kept):
+            if array is not None:
+                array.flags.writeable = False
+
+    @property
+    def rows(self) -> int:
+        return int(self.codes.shape[0])
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each sensitive value occurs in the whole table: the prior, in integers."""
+        size = 1 if self.sensitive is None else self.sensitive.size
+        return np.bincount(self.values, minlength=size).astype(np.int64)
+
+    @cached_property
+    def prior(self) -> tuple[Fraction, ...]:
+        """The share of each sensitive value in the whole table, exactly."""
+        return tuple(Fraction(int(count), self.rows) for count in self.counts)
+
+    def attribute(self, name: str) -> Attribute:
+        """The quasi-identifier of that name."""
+        return next(attribute for attribute in self.quasi if attribute.name == name)

@@ -1,0 +1,153 @@
+"""Loss measures of a generalized table. All lie between 0 (nothing blurred) and 1 unless said otherwise.
+
+gcp       Global Certainty Penalty in the range variant of paper 000 (section 2): a number costs (max - min) / (U - L),
+          a category (values shown - 1) / (domain - 1); mean over people and attributes
+gcp_set   the set variant of paper 004 (Definition 8): (values shown - 1) / (domain - 1) for all attributes
+ail       Average Information Loss of paper 001 (equations 2-5): a category costs leaves(a) / leaves(H) for the lowest
+          common ancestor a of what is shown, 0 for a single value; without a hierarchy the tree is flat
+discernibility, average_class_size   sum of squared group sizes; people per group
+The variants differ and are not comparable with one another; a figure always says which one it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.errors import BadValue, UnknownColumn, listing, nearest
+from oneoff.releases import Cells, Generalized, Nodes, Ranges, Sets
+from oneoff.table import Attribute, Hierarchy, Table
+
+__all__ = ["Utility", "utility"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What was lost; None where a measure does not apply to this release."""
+
+    gcp: float
+    gcp_set: float | None
+    ail: float
+    discernibility: int | None
+    average_class_size: float | None
+    per_attribute: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def sentence(self) -> str:
+        worst = max(self.per_attribute, key=lambda name: self.per_attribute[name])
+        return (
+            f"On average a published value spans {self.gcp:.2%} of its domain (GCP); "
+            f"{worst!r} is blurred most, {self.per_attribute[worst]:.2%}."
+        )
+
+
+def utility(
+    release: Generalized,
+    table: Table | None = None,
+    *,
+    domains: Mapping[str, int] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> Utility:
+    """Measure a release.
+
+    table        the original, needed only for gcp_set of a release that was read back from its folder
+    domains      domain sizes to use instead of those that occur, e.g. the nominal ones of the literature
+    hierarchies  for ail, where the release itself was made without them
+    """
+    _check_names(release, [*(domains or {}), *(hierarchies or {})])
+    weight = release.people_in_box / release.rows
+    pairs = list(zip(release.quasi, release.cells, strict=True))
+    sizes = domains or {}
+    by_attribute = {a.name: float(weight @ _range_loss(a, c, sizes.get(a.name))) for a, c in pairs}
+    sets = [_set_loss(_domain(a, table), a, c, sizes.get(a.name)) for a, c in pairs]
+    averages = [weight @ _information_loss(a, c, (hierarchies or {}).get(a.name)) for a, c in pairs]
+    group = None if release.group is None else np.bincount(release.group)
+    group = None if group is None else group[group > 0]
+    return Utility(
+        gcp=float(np.mean(list(by_attribute.values()))),
+        gcp_set=None if any(x is None for x in sets) else float(np.mean([weight @ x for x in sets if x is not None])),
+        ail=float(np.mean(averages)),
+        discernibility=None if group is None else int((group.astype(np.int64) ** 2).sum()),
+        average_class_size=None if group is None else release.rows / len(group),
+        per_attribute=by_attribute,
+    )
+
+
+def _check_names(release: Generalized, names: list[str]) -> None:
+    known = [attribute.name for attribute in release.quasi]
+    for name in names:
+        if name not in known:
+            raise UnknownColumn(
+                f"{name!r} is not a quasi-identifier of the release", allowed=listing(known), hint=nearest(name, known)
+            )
+
+
+def _range_loss(attribute: Attribute, cells: Cells, size: int | None) -> Floats:
+    if attribute.kind == "categorical" or isinstance(cells, Nodes):
+        return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
+    position = attribute.positions
+    low, high = cells.ends()
+    return _ratio(position[high] - position[low], (size - 1) if size else float(position[-1] - position[0]))
+
+
+def _set_loss(domain: Attribute | None, attribute: Attribute, cells: Cells, size: int | None) -> Floats | None:
+    """None when a range was read back and the values that occur inside it are not known."""
+    if not isinstance(cells, Ranges):
+        return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
+    if domain is None:
+        return None
+    low, high = (np.searchsorted(domain.labels, attribute.labels[end]) for end in cells.ends())
+    return _count_loss(high - low + 1, size or domain.size)
+
+
+def _domain(attribute: Attribute, table: Table | None) -> Attribute | None:
+    """The attribute with all values that occur: from the table, or the release's own when it was never written."""
+    return None if table is None else table.attribute(attribute.name)
+
+
+def _information_loss(attribute: Attribute, cells: Cells, tree: Hierarchy | None) -> Floats:
+    if isinstance(cells, Nodes) and tree is None:
+        assert attribute.hierarchy is not None
+        shown = cells.values_shown(attribute)
+        return np.where(shown > 1, shown / attribute.hierarchy.leaf_count, 0.0)
+    if isinstance(cells, Nodes):
+        raise BadValue(f"{attribute.name!r} was released with a hierarchy of its own", allowed="no other one")
+    if tree is not None:
+        return _loss_on_tree(attribute, cells, tree)
+    if attribute.kind == "numeric":
+        return _range_loss(attribute, cells, None)
+    return (cells.values_shown(attribute) > 1).astype(np.float64)
+
+
+def _loss_on_tree(attribute: Attribute, cells: Ranges | Sets, tree: Hierarchy) -> Floats:
+    """Leaves under the lowest common ancestor of the values a box shows."""
+    leaf = tree.leaf_codes(attribute.labels)
+    if isinstance(cells, Sets):
+        shown = leaf[cells.code]
+        low, high = np.minimum.reduceat(shown, cells.start[:-1]), np.maximum.reduceat(shown, cells.start[:-1])
+    else:
+        low, high = (leaf[end] for end in cells.ends())
+        low, high = np.minimum(low, high), np.maximum(low, high)
+    under = tree.leaves_under(*tree.lca(low, high))
+    return np.where(under > 1, under / tree.leaf_count, 0.0)
+
+
+def _leaves(attribute: Attribute) -> int:
+    return attribute.size if attribute.hierarchy is None else attribute.hierarchy.leaf_count
+
+
+def _count_loss(shown: npt.NDArray[Any], size: int) -> Floats:
+    return _ratio((shown - 1).astype(np.float64), size - 1)
+
+
+def _ratio(part: Floats, whole: float) -> Floats:
+    """A constant attribute cannot lose anything."""
+    return part / whole if whole > 0 else np.zeros(len(part))

@@ -1,0 +1,22 @@
+"""What several test modules share: where the real tables are, and small random tables."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("oneoff", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("oneoff")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real tables, beside the checkout or where ONEOFF_DATA points; never part of the project."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("ONEOFF_DATA", beside))
+    if not folder.is_dir():
+        pytest.skip(f"the real tables are not at {folder}: set ONEOFF_DATA to run the tests that need them")
+    return folder
