@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from oneoff.table import Table
+
 settings.register_profile("oneoff", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("oneoff")
 
@@ -20,3 +22,12 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real tables are not at {folder}: set ONEOFF_DATA to run the tests that need them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def people() -> Table:
+    """A small generated table with every kind of quasi-identifier."""
+    from oneoff.table.read import read_table
+    from oneoff.table.sample import SAMPLE_ROLES, sample
+
+    return read_table(sample(600, seed=3), **SAMPLE_ROLES)

@@ -53,7 +53,7 @@ METHODS: dict[str, Method] = {
         "groups",
         _ALL,
         "reader",
-        ("cuts", "numeric_as"),
+        ("cuts", "numeric_as", "effort"),
         "cuts the space of quasi-identifiers into boxes, as long as every box keeps the promise",
         reports=True,
     ),

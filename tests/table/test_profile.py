@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, EmptyTable, RoleConflict, UnknownColumn
-from oneoff.table import profile as module
+from oneoff.table import classes as module
 from oneoff.table.profile import Profile, profile
 from oneoff.table.read import read_table
 from oneoff.table.sample import SAMPLE_ROLES, sample
@@ -43,10 +43,10 @@ def frame_of(rows: list[Row]) -> pa.Table:
     return pa.table({name: pa.array(column, type=kind) for name, column, kind in named})
 
 
-@pytest.fixture(params=[2**63 - 1, 10])
+@pytest.fixture(params=[2**62, 10])
 def radix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once with keys that fit, once with a limit so low that keys are ranked again before every column."""
-    monkeypatch.setattr(module, "_LARGEST_KEY", request.param)
+    monkeypatch.setattr(module, "_LARGEST", request.param)
 
 
 @pytest.fixture
@@ -335,7 +335,6 @@ def test_dropped_rows_of_a_table_are_told(people: pa.Table) -> None:
     found = profile(read_table(people, quasi=["age", "sex"], sensitive="disease", missing="drop"))
     assert found.rows == 5
     assert any("1 of 6 rows" in notice for notice in found.notices)
-    assert any("1 of 6 rows" in line for line in found.lines())
 
 
 # --- roles -----------------------------------------------------------------------------------------------------------
@@ -410,7 +409,6 @@ def test_no_quasi_identifier_at_all() -> None:
     found = profile(pa.table({"disease": ["flu", "flu", "cold"]}))
     assert found.quasi is None
     assert (found.sensitive[0].smallest_l, found.sensitive[0].disclosed_people) == (None, None)
-    assert "none looks like one" in found.text()
 
 
 def test_names_are_checked(people: pa.Table) -> None:
@@ -459,6 +457,15 @@ def test_a_population_smaller_than_a_class_does_not_raise_its_risk(people: pa.Ta
     assert found.journalist.average == pytest.approx((3 / 3 + 3 / 4) / 6)
 
 
+def test_a_population_with_other_combinations_of_the_same_values() -> None:
+    table = pa.table({"age": [30, 40], "sex": ["M", "F"]})
+    population = pa.table({"age": [30, 30, 30], "sex": ["F", "M", "M"]})
+    found = profile(table, quasi=["age", "sex"], population=population).quasi
+    assert found is not None
+    assert (found.uncovered, found.journalist.people_at_risk) == (1, 2)
+    assert found.journalist.average == pytest.approx((1 / 2 + 1) / 2)
+
+
 def test_a_table_and_its_own_file_as_population(people: pa.Table, tmp_path: Path) -> None:
     pl.DataFrame(people).write_csv(tmp_path / "all.csv")
     table = read_table(people, quasi=["sex"], sensitive="disease")
@@ -504,36 +511,35 @@ def test_as_dict_is_plain_json_with_stable_keys(people: pa.Table) -> None:
         "uncovered",
         "effects",
     }
+    for attacker in ("prosecutor", "journalist"):
+        risk = ["highest", "average", "unique", "small", "people_at_risk", "share_at_risk"]
+        assert list(plain["quasi"][attacker]) == risk
+    assert set(plain["quasi"]["effects"][0]) == {"name", "unique_alone", "unique_without", "effect"}
+    assert set(plain["columns"][0]) == {
+        "name",
+        "kind",
+        "distinct",
+        "missing",
+        "unique_share",
+        "top_share",
+        "role",
+        "suggested_role",
+        "reason",
+    }
+    assert set(plain["sensitive"][0]) == {
+        "name",
+        "suggested",
+        "values",
+        "missing",
+        "most_common",
+        "most_common_share",
+        "least_common",
+        "least_common_share",
+        "largest_l",
+        "smallest_l",
+        "disclosed_people",
+    }
     assert plain["quasi"]["sizes"][0] == {"least": 1, "most": 1, "classes": 2, "people": 2}
-
-
-def test_the_page_says_what_matters(people: pa.Table) -> None:
-    page = profile(people, quasi=["age"], sensitive="disease").text()
-    for sentence in (
-        "6 rows, 3 columns.",
-        "Roles with a question mark are suggestions",
-        "sex: quasi? The name suggests",
-        "They form 4 combinations. 2 people (33.3 %) can be told from everyone else.",
-        "without a population table, the same as the prosecutor's",
-        "finds 66.7 % of the people on average",
-        "l-diversity beyond l = 2.",
-        "give away the value of 4 people",
-    ):
-        assert sentence in page
-    assert all(line == line.rstrip() for line in page.splitlines())
-
-
-def test_the_page_tells_who_is_not_in_the_population(people: pa.Table) -> None:
-    page = profile(people, quasi=["age"], population=pa.table({"age": [30, 30, 30]})).text()
-    assert "The population has 3 rows." in page
-    assert "does not account for 4 people of the table" in page
-
-
-@pytest.mark.parametrize(
-    ("share", "text"), [(0.0, "0.0 %"), (1e-6, "<0.1 %"), (0.25, "25.0 %"), (0.99999, ">99.9 %"), (1.0, "100.0 %")]
-)
-def test_percent_never_rounds_to_nothing_or_all(share: float, text: str) -> None:
-    assert module._percent(share) == text
 
 
 def test_the_sample_gets_the_roles_it_was_made_for() -> None:

@@ -12,6 +12,7 @@ from oneoff.audit.verdict import Verdict, judge
 from oneoff.models import Model, parse
 from oneoff.table import Attribute
 from oneoff.table.classes import look_alikes
+from oneoff.table.encode import read_values
 
 __all__ = ["check"]
 
@@ -31,8 +32,6 @@ def check(
     prior      people with each sensitive value in the whole table, when the frame is only a part of it
     Missing values count as a value of their own, so no row is left out; the index of a frame does not matter.
     """
-    from oneoff.table.read import read_values
-
     columns, attribute, values = read_values(frame, quasi=quasi, sensitive=sensitive, hierarchies=hierarchies)
     model = parse(guarantee).bind(attribute)
     counts = _prior(prior, attribute, values)

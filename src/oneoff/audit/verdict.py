@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.levels import reached
-from oneoff.audit.risk import Risk, risk_of_classes
 from oneoff.models import Counts, Model, Prior
 from oneoff.releases import Generalized
 from oneoff.table import Attribute, Table
-from oneoff.table.classes import look_alikes
+from oneoff.table.classes import Risk, look_alikes, risk_of_classes
 
 __all__ = ["PartVerdict", "Verdict", "Witness", "audit", "judge"]
 
@@ -191,7 +190,7 @@ def _witness(
     """For ceilings the entry nearest to its cap; for a size, the smallest group; otherwise the worst group's level."""
     caps = model.caps(prior)
     if caps is not None and sensitive is not None:
-        entry = int(np.argmax(_strains(counts, [float(cap) for cap in caps.ceiling])))
+        entry = _worst_entry(counts, [float(cap) for cap in caps.ceiling])
         group, value = int(counts.owner[entry]), int(counts.value[entry])
         size, belief = int(counts.size[group]), float(counts.count[entry] / counts.size[group])
         return Witness(group, size, str(sensitive.labels[value]), belief, float(caps.ceiling[value]))
@@ -202,6 +201,16 @@ def _witness(
         allowed = 1.0 / model.rule(prior, counts.largest).least_size
         return Witness(group, size, None, 1.0 / size, allowed)
     return Witness(group, size, None, float(scores[group]), float(model.parameter()))
+
+
+def _worst_entry(counts: Counts, caps: list[float]) -> int:
+    """The entry nearest to (or furthest above) its cap, the more certain of equals; a cap of 1 protects nothing."""
+    strain = _strains(counts, caps)
+    protected = np.array(caps)[counts.value] < 1
+    if protected.any():
+        strain = np.where(protected, strain, -1.0)
+    near = np.flatnonzero(strain >= strain.max() * (1 - 1e-12))
+    return int(near[np.argmax((counts.count / counts.size[counts.owner])[near])])
 
 
 def _strains(counts: Counts, caps: list[float]) -> npt.NDArray[np.float64]:
@@ -252,15 +261,20 @@ def _compare(release: Generalized, table: Table) -> list[str]:
         return [f"the release has {release.rows} records, the table {table.rows} people"]
     if _value_counts(release.sensitive, release.values) != _value_counts(table.sensitive, table.values):
         return ["the published sensitive values are not those of the table"]
-    if release.links is None or release.quasi != table.quasi:
+    if release.links is None:
         return []
     if not np.array_equal(np.sort(release.links), np.arange(table.rows)):
         return ["a person has no record of their own"]
     found = []
-    if not np.array_equal(release.values[release.links], table.values):
-        found.append("a person's record shows another person's value")
-    for j, (attribute, cells) in enumerate(zip(release.quasi, release.cells, strict=True)):
-        outside = int((~cells.covers(attribute, release.box[release.links], table.codes[:, j])).sum())
+    if release.sensitive is not None and table.sensitive is not None:
+        shown = release.sensitive.labels[release.values[release.links]]
+        if not np.array_equal(shown, table.sensitive.labels[table.values]):
+            found.append("a person's record shows another person's value")
+    box = release.box[release.links]
+    for attribute, cells in zip(release.quasi, release.cells, strict=True):
+        known = table.attribute(attribute.name)
+        j = table.quasi.index(known)
+        outside = int((~cells.covers(attribute, box, known.labels, table.codes[:, j])).sum())
         if outside:
             found.append(f"{outside} people have a value of {attribute.name!r} outside what their record shows")
     return found

@@ -21,7 +21,6 @@ from oneoff.kernels.space import span_loss
 
 __all__ = ["bench", "cut"]
 
-SMALL = 64  # nodes up to this size have every boundary tried
 TIES = 24  # about how many positions are tried when a node is cut through ties
 
 
@@ -59,12 +58,12 @@ def bench(rows: int, widest: int, all_codes: int, values: int) -> Bench:
 @njit(cache=True)
 def cut(
     codes: Any, values: Any, space: Any, rule: Any, tie: Any, by_tie: Any, rows: Any, stack: Any, cursor: Any,
-    group: Any, work: Any, budget: int,
+    group: Any, work: Any, thorough: int, budget: int,
 ) -> None:  # fmt: skip
     """Cut nodes from the stack until it is empty or about `budget` rows were looked at.
 
     cursor = [nodes on the stack, groups made, rows in groups, stamp]; rows, stack, cursor and group are updated in
-    place. Ties are cut through when `tie` places the rows; it is empty for strict cuts, else by_tie[tie[i]] = i.
+    place. In nodes of at most `thorough` people every admissible boundary is tried. Ties are cut through when `tie` places the rows; it is empty for strict cuts, else by_tie[tie[i]] = i.
     """
     looked = 0
     while cursor[0] > 0 and looked < budget:
@@ -79,7 +78,20 @@ def cut(
             for through_ties in range(2 if len(tie) > 0 else 1):
                 if at == 0:
                     at = _best_cut(
-                        codes, values, space, rule, tie, by_tie, through_ties, rows, first, last, many, cursor, work
+                        codes,
+                        values,
+                        space,
+                        rule,
+                        tie,
+                        by_tie,
+                        through_ties,
+                        rows,
+                        first,
+                        last,
+                        many,
+                        cursor,
+                        work,
+                        thorough,
                     )
             for i in range(many):
                 work.right[work.touched[i]] = 0
@@ -99,7 +111,7 @@ def cut(
 @njit(cache=True)
 def _best_cut(
     codes: Any, values: Any, space: Any, rule: Any, tie: Any, by_tie: Any, through_ties: int, rows: Any, first: int,
-    last: int, many: int, cursor: Any, work: Any,
+    last: int, many: int, cursor: Any, work: Any, thorough: int,
 ) -> int:  # fmt: skip
     """How many rows go left in the cut with the least loss, 0 when there is none; best_rows is the node in its order.
 
@@ -118,7 +130,7 @@ def _best_cut(
         if through_ties and best == np.inf:
             best = size * _box_loss(codes, work.sorted_rows, zero, size, space, work.seen_left, cursor) - 1e-12
         pieces = size if through_ties else distinct
-        tried = _candidates(values, space, rule, j, pieces, many, through_ties, work)
+        tried = _candidates(values, space, rule, j, pieces, many, through_ties, thorough, work)
         for c in range(tried):
             at = work.candidates[c]
             loss = at * _box_loss(codes, work.sorted_rows, zero, at, space, work.seen_left, cursor)
@@ -204,7 +216,7 @@ def _sort_through_ties(codes: Any, rows: Any, first: int, last: int, j: int, tie
 
 @njit(cache=True)
 def _candidates(
-    values: Any, space: Any, rule: Any, j: int, pieces: int, many: int, through_ties: int, work: Any
+    values: Any, space: Any, rule: Any, j: int, pieces: int, many: int, through_ties: int, thorough: int, work: Any
 ) -> int:
     """Positions at which both halves keep the promise and that are worth trying.
 
@@ -212,7 +224,7 @@ def _candidates(
     """
     edges, left, right, out = work.edges, work.left, work.right, work.candidates
     size = edges[pieces]
-    every = size <= SMALL
+    every = size <= thorough
     found = 0
     nearest, nearest_gap, lightest, lightest_loss = 0, size, 0, np.inf
     stride = max(1, pieces // TIES) if through_ties else 1

@@ -27,9 +27,11 @@ class Ranges:
     low: Codes
     high: Codes
 
-    def covers(self, attribute: Attribute, box: npt.NDArray[Any], code: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Does each box contain each code?"""
-        inside: npt.NDArray[np.bool_] = (self.low[box] <= code) & (code <= self.high[box])
+    def covers(self, attribute: Attribute, box: Any, labels: npt.NDArray[Any], code: Any) -> npt.NDArray[np.bool_]:
+        """Does each box contain each value labels[code]? The labels may be those of another table."""
+        at_most = (np.searchsorted(attribute.labels, labels, side="right") - 1)[code]
+        at_least = np.searchsorted(attribute.labels, labels, side="left")[code]
+        inside: npt.NDArray[np.bool_] = (self.low[box] <= at_most) & (at_least <= self.high[box])
         return inside
 
     def values_shown(self, attribute: Attribute) -> Ints:
@@ -48,18 +50,23 @@ class Sets:
     start: Ints
     code: Codes
 
-    def covers(self, attribute: Attribute, box: npt.NDArray[Any], code: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def covers(self, attribute: Attribute, box: Any, labels: npt.NDArray[Any], code: Any) -> npt.NDArray[np.bool_]:
+        """Does each box contain each value labels[code]?"""
+        known = {label: number for number, label in enumerate(attribute.labels.tolist())}
+        wanted = np.array([known.get(label, -1) for label in labels.tolist()], dtype=np.int64)[code]
         owner = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
         shown = owner * attribute.size + self.code
-        wanted = box.astype(np.int64) * attribute.size + code
-        place = np.minimum(np.searchsorted(shown, wanted), len(shown) - 1)
-        found: npt.NDArray[np.bool_] = shown[place] == wanted
+        key = np.asarray(box, dtype=np.int64) * attribute.size + wanted
+        place = np.minimum(np.searchsorted(shown, key), len(shown) - 1)
+        found: npt.NDArray[np.bool_] = (shown[place] == key) & (wanted >= 0)
         return found
 
     def values_shown(self, attribute: Attribute) -> Ints:
+        """How many values each box lists."""
         return np.diff(self.start)
 
     def ends(self) -> tuple[Codes, Codes]:
+        """Lowest and highest code of every box."""
         return self.code[self.start[:-1]], self.code[self.start[1:] - 1]
 
 
@@ -70,10 +77,11 @@ class Nodes:
     level: npt.NDArray[np.int32]
     node: npt.NDArray[np.int32]
 
-    def covers(self, attribute: Attribute, box: npt.NDArray[Any], code: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def covers(self, attribute: Attribute, box: Any, labels: npt.NDArray[Any], code: Any) -> npt.NDArray[np.bool_]:
+        """Does each box contain each value labels[code]?"""
         assert attribute.hierarchy is not None
         first, last = attribute.hierarchy.span(self.level[box], self.node[box])
-        leaf = attribute.leaves[code]
+        leaf = attribute.hierarchy.leaf_codes(labels)[code]
         inside: npt.NDArray[np.bool_] = (first <= leaf) & (leaf <= last)
         return inside
 

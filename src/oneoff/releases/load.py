@@ -22,7 +22,7 @@ from oneoff.releases.write import FORMAT
 from oneoff.table import Attribute, Hierarchy
 from oneoff.table.classes import look_alikes
 
-__all__ = ["load_release"]
+__all__ = ["load_links", "load_release"]
 
 
 def load_release(folder: str | PathLike[str]) -> Generalized:
@@ -35,6 +35,17 @@ def load_release(folder: str | PathLike[str]) -> Generalized:
         return _assemble(described, pq.read_table(public / "data.parquet"))
     except (KeyError, TypeError, ValueError, IndexError, pa.ArrowException) as error:
         raise _damaged(f"{public} does not fit its description", f"{type(error).__name__}: {error}") from error
+
+
+def load_links(folder: str | PathLike[str]) -> npt.NDArray[np.int64] | None:
+    """Which record is whose, from the private half of a release folder; None when it is not there."""
+    path = Path(folder) / "private" / "links.parquet"
+    if not path.is_file():
+        return None
+    links = pq.read_table(path, columns=["row", "record"])
+    record = np.empty(links.num_rows, dtype=np.int64)
+    record[links["row"].to_numpy()] = links["record"].to_numpy()
+    return record
 
 
 def _damaged(what: str, got: str) -> DamagedRelease:

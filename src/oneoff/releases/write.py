@@ -27,7 +27,7 @@ from oneoff.table import Attribute
 if TYPE_CHECKING:
     from oneoff.releases.generalized import Generalized
 
-__all__ = ["FORMAT", "published", "write_release"]
+__all__ = ["FORMAT", "published", "refuse_existing", "write_release"]
 
 FORMAT = 1
 
@@ -72,18 +72,7 @@ def _write_public(release: Generalized, public: Path, csv: bool) -> None:
 @contextmanager
 def _appearing(folder: Path, overwrite: bool) -> Iterator[Path]:
     """A folder to fill that becomes `folder` at the end, or vanishes when something goes wrong."""
-    if folder.exists() and not overwrite:
-        raise FolderExists(
-            f"the folder {str(folder)!r} exists already",
-            allowed="a folder that does not exist",
-            hint="choose another one, or replace it with --overwrite (overwrite=True)",
-        )
-    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]) and not _is_release(folder):
-        raise FolderExists(
-            f"{str(folder)!r} is not a release, so it is not overwritten",
-            allowed="an empty folder or one that holds an earlier release",
-            hint="choose another folder",
-        )
+    refuse_existing(folder, overwrite)
     aside = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -101,6 +90,22 @@ def _appearing(folder: Path, overwrite: bool) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
+
+
+def refuse_existing(folder: Path, overwrite: bool) -> None:
+    """Never touch a folder that holds anything but an earlier release, and that only when told to."""
+    if folder.exists() and not overwrite:
+        raise FolderExists(
+            f"the folder {str(folder)!r} exists already",
+            allowed="a folder that does not exist",
+            hint="choose another one, or replace it with --overwrite (overwrite=True)",
+        )
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]) and not _is_release(folder):
+        raise FolderExists(
+            f"{str(folder)!r} is not a release, so it is not overwritten",
+            allowed="an empty folder or one that holds an earlier release",
+            hint="choose another folder",
+        )
 
 
 def _replace(aside: Path, folder: Path) -> None:
@@ -230,8 +235,14 @@ def _box_texts(attribute: Attribute, cells: Cells) -> list[str]:
         case Ranges(low, high):
             return [f"[{labels[a]}, {labels[b]}]" for a, b in zip(low.tolist(), high.tolist(), strict=True)]
         case Sets(start, code):
-            texts = [labels[c] for c in code.tolist()]
+            members = [_member(label) for label in labels]
+            texts = [members[c] for c in code.tolist()]
             return [f"{{{', '.join(texts[a:b])}}}" for a, b in pairwise(start.tolist())]
         case Nodes(level, node):
             assert attribute.hierarchy is not None
             return [str(text) for text in attribute.hierarchy.labels_of(level, node)]
+
+
+def _member(label: str) -> str:
+    """A value inside a set; quoted where a comma or a brace of its own would be taken for the set's."""
+    return json.dumps(label, ensure_ascii=False) if any(mark in label for mark in ',{}"') else label

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,14 +18,14 @@ import numpy.typing as npt
 
 from oneoff.errors import BadValue, EmptyTable
 from oneoff.table.classes import look_alikes
-from oneoff.table.hierarchy import Hierarchy
+from oneoff.table.hierarchy import Hierarchy, read_hierarchy
 from oneoff.table.schema import Schema
-from oneoff.table.table import Attribute, Codes
+from oneoff.table.table import Attribute, Codes, Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnKind", "Encoded", "encode", "read_values"]
+__all__ = ["ColumnKind", "Encoded", "encode", "places", "read_values"]
 
 ColumnKind = Literal["integer", "decimal", "text", "date", "boolean", "other"]
 
@@ -55,19 +56,6 @@ class Encoded:
     def unique(self) -> int:
         """Rows that share their value with no other row."""
         return int((self.counts == 1).sum())
-
-    def codes_of(self, values: pa.ChunkedArray) -> Codes:
-        """The codes this column gives to the values of another table; -1 for values it does not have itself."""
-        theirs = encode(self.name, values)
-        places = _places(theirs, self)
-        if places is None:
-            raise BadValue(
-                f"column {self.name!r} is not the same thing in the table and in the population",
-                allowed=f"{self.kind} values ({self.labels.type}) in both",
-                got=f"{theirs.kind} values ({theirs.labels.type}) in the population",
-                hint="convert one of them",
-            )
-        return np.append(places, np.int32(self.distinct))[theirs.codes]
 
 
 def encode(name: str, column: pa.ChunkedArray) -> Encoded:
@@ -146,7 +134,7 @@ def _kind(type_: pa.DataType) -> ColumnKind:
     return next((kind for kind, holds in tests if holds), "other")
 
 
-def _places(theirs: Encoded, ours: Encoded) -> Codes | None:
+def places(theirs: Encoded, ours: Encoded) -> Codes | None:
     """Where the labels of one column stand among those of another, -1 for none; None if they cannot be compared."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -193,24 +181,31 @@ def read_values(
     columns = [_equality(name, table.column(name)) for name in schema.quasi]
     if schema.sensitive is None:
         return columns, None, np.zeros(table.num_rows, dtype=np.int32)
-    return columns, *_sensitive(schema.sensitive, table.column(schema.sensitive), trees)
+    return columns, *_sensitive(schema.sensitive, table.column(schema.sensitive), trees.get(schema.sensitive))
 
 
-def _sensitive(name: str, column: pa.ChunkedArray, trees: Mapping[str, Any]) -> tuple[Attribute | None, Codes]:
-    """The column as the reader of whole tables sees it, who wants a quasi-identifier beside: one that tells nothing."""
+def _sensitive(name: str, values: pa.ChunkedArray, hierarchy: object) -> tuple[Attribute, Codes]:
+    """The domain and the codes of a column, as in a table that was read with missing="category"."""
     import pyarrow as pa
 
-    from oneoff.table.read import read_table
+    from oneoff.table.columns import Column, attribute_of, is_numeric, with_category
 
-    nothing = f"not {name}"
-    read = read_table(
-        pa.table({name: column, nothing: np.zeros(len(column), dtype=np.bool_)}),
-        quasi=[nothing],
-        sensitive=name,
-        hierarchies={name: trees[name]} if name in trees else None,
-        missing="category",
-    )
-    return read.sensitive, read.values
+    tree = None if hierarchy is None else _tree(name, hierarchy)
+    found = encode(name, values)
+    if found.kind == "other" and not pa.types.is_null(found.labels.type):
+        raise _cannot_be_compared(name, values)
+    kind: Kind = "numeric" if tree is None and is_numeric(values.type) else "categorical"
+    codes = np.where(found.codes == found.distinct, np.int32(-1), found.codes)
+    return attribute_of(with_category(Column(name, kind, tree is not None, codes, found.labels, tree), []))
+
+
+def _tree(name: str, hierarchy: object) -> Hierarchy:
+    if isinstance(hierarchy, str | os.PathLike):
+        return read_hierarchy(Path(hierarchy))
+    if not isinstance(hierarchy, Hierarchy):
+        got = type(hierarchy).__name__
+        raise BadValue(f"the hierarchy of {name!r} cannot be used", allowed="a path or a Hierarchy", got=got)
+    return hierarchy
 
 
 def _equality(name: str, values: pa.ChunkedArray) -> Codes:

@@ -9,14 +9,23 @@ from typing import Literal
 from oneoff.errors import BadValue, RoleConflict
 from oneoff.table.encode import Encoded
 from oneoff.table.schema import Schema
+from oneoff.table.table import Table
 
-__all__ = ["Role", "given_roles", "suggested_role"]
+__all__ = ["Role", "given_roles", "roles_of", "suggested_role"]
 
 Role = Literal["identifier", "quasi", "sensitive", "keep", "none"]
 
 _MODEST = 100  # up to so many distinct values a column looks like something an outsider could know
 _NEARLY_ALL = 0.9  # from this share of distinct values on, a column looks like an identifier
 _FEW_ROWS = 20  # below this, distinct values say nothing: any column of a tiny table is nearly all distinct
+
+
+def roles_of(table: Table) -> dict[str, Role]:
+    """The roles the columns of a table were read with."""
+    roles: dict[str, Role] = {attribute.name: "quasi" for attribute in table.quasi}
+    if table.sensitive is not None:
+        roles[table.sensitive.name] = "sensitive"
+    return roles | {attribute.name: "keep" for attribute in table.keep}
 
 
 def given_roles(
@@ -42,6 +51,7 @@ def _checked(role: str, names: Sequence[str] | str, columns: Sequence[str]) -> t
     schema = Schema(quasi=names)  # type: ignore[arg-type]  # splits a text, refuses doubles
     schema.check_against(columns)
     return schema.quasi
+
 
 # Names are compared in lower case, with words apart: "nativeCountry" and "native-country" read "native country".
 _NAMES: tuple[tuple[Role, str, re.Pattern[str]], ...] = (
@@ -95,8 +105,8 @@ def suggested_role(column: Encoded) -> tuple[Role, str]:
 
 def _suggestion_by_counts(column: Encoded) -> tuple[Role, str]:
     rows = len(column.codes)
-    present = rows - int(column.counts[-1])
-    if column.size - (present == rows) <= 1:
+    present = rows - column.missing
+    if column.distinct + (column.missing > 0) <= 1:
         return "none", "It is the same for everyone and tells nobody apart."
     if rows >= _FEW_ROWS and column.kind in ("text", "integer") and column.distinct >= _NEARLY_ALL * present:
         return "identifier", f"Nearly every row has its own value ({column.distinct:,} in {present:,} rows)."

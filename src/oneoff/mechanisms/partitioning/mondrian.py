@@ -19,6 +19,7 @@ from oneoff.table import Table
 
 __all__ = ["mondrian"]
 
+_THOROUGH = {"fast": 0, "balanced": 64, "best": 2048}  # nodes up to this size have every cut tried
 _BUDGET = 2_000_000  # rows looked at between two reports of progress
 
 
@@ -28,6 +29,7 @@ def mondrian(
     *,
     cuts: Literal["strict", "relaxed"] = "relaxed",
     numeric_as: Literal["range", "set"] = "range",
+    effort: Literal["fast", "balanced", "best"] = "balanced",
     report: Callable[[float], None] | None = None,
 ) -> Partition:
     """Cut the space of quasi-identifiers again and again while both halves keep the promise.
@@ -36,7 +38,8 @@ def mondrian(
     cut is left (section 2.2 of the original paper). Departures from it: of all admissible cuts over all attributes
     the one with the least loss (people times normalized certainty penalty) is made, instead of the median of the
     widest attribute; a cut may lie off the median where the median would break the promise; categories without a
-    hierarchy are cut into sets, the most common first. About O(n d^2 log n); deterministic.
+    hierarchy are cut into sets, the most common first. `effort` says up to which size of a node all its cuts are
+    tried. About O(n d^2 log n); deterministic.
 
     A cut that was not made because it would break the promise can be noticed by who knows the algorithm and all
     quasi-identifiers; so the promise stands against a reader of the release, not against an insider.
@@ -45,7 +48,9 @@ def mondrian(
 
     if cuts not in ("strict", "relaxed"):
         raise BadValue("unknown kind of cuts", allowed="strict, relaxed", got=repr(cuts))
-    n = table.rows
+    if effort not in _THOROUGH:
+        raise BadValue("unknown effort", allowed=", ".join(_THOROUGH), got=repr(effort))
+    thorough, n = _THOROUGH[effort], table.rows
     space, rule = space_of(table, numeric_as), model.rule(table.counts, n)
     rows, group = np.arange(n), np.zeros(n, dtype=np.int32)
     stack = np.zeros((n // max(rule.least_size, 1) + 2, 2), dtype=np.int64)
@@ -55,7 +60,7 @@ def mondrian(
     tie = np.argsort(by_tie)
     work = bench(n, max(attribute.size for attribute in table.quasi), len(space.position), len(table.counts))
     while cursor[0] > 0:
-        cut(table.codes, table.values, space, rule, tie, by_tie, rows, stack, cursor, group, work, _BUDGET)
+        cut(table.codes, table.values, space, rule, tie, by_tie, rows, stack, cursor, group, work, thorough, _BUDGET)
         if report is not None:
             report(float(cursor[2]) / n)
     return Partition(group)

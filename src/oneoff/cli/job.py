@@ -1,0 +1,116 @@
+"""A job: everything one run needs, from a TOML file, from options, or both (options win)."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from oneoff.errors import BadValue, UnreadableFile, nearest
+from oneoff.table import Table
+
+__all__ = ["Job", "read_job"]
+
+_PATHS = ("input", "output")
+
+
+class Job(BaseModel):
+    """What to publish and how. Field names are the keys of the TOML file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: str
+    guarantee: str
+    quasi: list[str]
+    output: str | None = None
+    sensitive: str | None = None
+    identifiers: list[str] = []
+    keep: list[str] = []
+    numeric: list[str] = []
+    categorical: list[str] = []
+    hierarchies: dict[str, str] = {}
+    missing: Literal["error", "drop", "category"] = "error"
+    rows: int | None = None
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    na: list[str] = [""]
+    method: str = "auto"
+    seed: int | None = None
+    csv: bool = False
+    overwrite: bool = False
+    options: dict[str, str] = {}
+
+    def read_table(self) -> Table:
+        """The table this job is about."""
+        from oneoff.table.read import read_table
+
+        roles = ("quasi", "sensitive", "identifiers", "keep", "numeric", "categorical", "hierarchies", "missing")
+        reading = ("rows", "encoding", "delimiter", "na")
+        return read_table(self.input, **{name: getattr(self, name) for name in (*roles, *reading)})
+
+    def to_toml(self) -> str:
+        """The job as a file that repeats it, whatever the folder it is started from. The seed is kept beside it."""
+        given = self.model_dump(exclude_defaults=True, exclude={"seed", "overwrite"})
+        for name in _PATHS:
+            if name in given:
+                given[name] = str(Path(given[name]).resolve())
+        given["hierarchies"] = {name: str(Path(path).resolve()) for name, path in self.hierarchies.items()}
+        tables = {name: given.pop(name) for name in ("hierarchies", "options") if given.get(name)}
+        given.pop("hierarchies", None)
+        lines = [f"{name} = {_toml(value)}" for name, value in given.items()]
+        for name, table in tables.items():
+            lines += ["", f"[{name}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
+        return "\n".join(lines) + "\n"
+
+
+def read_job(path: str | None, options: Mapping[str, Any]) -> Job:
+    """From a TOML file, or from options alone; options that were given override the file."""
+    given = {} if path is None else _from_file(Path(path))
+    given |= {
+        name: value
+        for name, value in options.items()
+        if value is not None and value is not False and value not in ([], {})
+    }
+    try:
+        return Job(**given)
+    except ValidationError as error:
+        raise _complaint(error) from None
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(
+            f"the job {str(path)!r} cannot be read", allowed="a TOML file such as private/job.toml", got=str(error)
+        ) from None
+    for name in _PATHS:
+        if isinstance(given.get(name), str):
+            given[name] = str(path.parent / given[name])
+    if isinstance(given.get("hierarchies"), dict):
+        given["hierarchies"] = {name: str(path.parent / str(file)) for name, file in given["hierarchies"].items()}
+    return given
+
+
+def _complaint(error: ValidationError) -> BadValue:
+    """The first thing wrong with a job, as we say it."""
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    option = f"--{name.split('.')[0]}"
+    if first["type"] == "missing":
+        example = {"guarantee": "beta-likeness:3", "quasi": "age,sex,zip"}.get(name, "...")
+        return BadValue(f"{name} is missing", allowed=f"{option} {example}, or {name} = ... in the job file")
+    if first["type"] == "extra_forbidden":
+        return BadValue(
+            f"a job has no key {name!r}", allowed=", ".join(Job.model_fields), hint=nearest(name, Job.model_fields)
+        )
+    return BadValue(f"{name} of the job is not usable", allowed=first["msg"], got=repr(first["input"]))
+
+
+def _toml(value: Any) -> str:
+    """A text, number, truth value or list as TOML; JSON notation is the same for these."""
+    return json.dumps(value, ensure_ascii=False)

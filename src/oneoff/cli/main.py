@@ -1,0 +1,356 @@
+"""`oneoff`: the commands a steward types."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from oneoff.errors import BadValue, OneoffError, PromiseBroken
+
+if TYPE_CHECKING:
+    from oneoff.audit import Verdict
+    from oneoff.cli.job import Job
+    from oneoff.table import Table
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="""Publish a table about people once, safely.
+
+Name the columns that could identify a person (--quasi), the one that must stay private (--sensitive) and how much
+anyone may learn (--guarantee). oneoff writes a folder: public/ to hand out, private/ to keep, and says whether the
+promise holds in the file that goes out.
+
+\b
+  oneoff demo                                  see it work on a generated table
+  oneoff profile people.csv                    which columns make people recognisable
+  oneoff anonymize people.csv --quasi age,sex,zip --sensitive disease \\
+         --guarantee beta-likeness:3 --out out/
+  oneoff verify out/public                     what a recipient can check alone
+
+Exit status: 0 done and the promise holds, 1 the promise does not hold, 2 bad input or a promise nothing can keep.""",
+)
+
+Quasi = Annotated[str | None, typer.Option("--quasi", help="Columns an outsider may know, e.g. age,sex,zip.")]
+Sensitive = Annotated[str | None, typer.Option("--sensitive", help="The column that must stay private.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+TableOption = Annotated[
+    str | None, typer.Option("--table", help="The original table, to compare the records with. Found by itself "
+                             "when the private half has its job.toml.")
+]  # fmt: skip
+Encoding = Annotated[str, typer.Option(help="Encoding of text files, e.g. latin-1.")]
+Delimiter = Annotated[str | None, typer.Option(help="Delimiter of text files; found in the header by default.")]
+NaTexts = Annotated[
+    str | None, typer.Option("--na", help="Texts that mean a missing value, e.g. NA,? (default: empty).")
+]
+Rows = Annotated[int | None, typer.Option("--rows", help="Use only the first so many rows.")]
+GuaranteeHelp = "The promise, e.g. l-diversity:5, beta-likeness:3, t-closeness:0.2, k-anonymity:10; join with +."
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the release.")] = Path("demo-release"),
+    rows: Annotated[int, typer.Option(help="People in the generated table.")] = 10_000,
+    guarantee: Annotated[str, typer.Option(help=GuaranteeHelp)] = "beta-likeness:3",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier release.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """See it work: publish a generated table of people and look at the result."""
+    from oneoff.table.read import read_table
+    from oneoff.table.sample import SAMPLE_ROLES, sample
+
+    table = read_table(sample(rows), **SAMPLE_ROLES)
+    if not as_json:
+        typer.echo(f"A generated table of {table.rows} people; every row is made up.")
+        typer.echo(f"  quasi-identifiers: {', '.join(attribute.name for attribute in table.quasi)}")
+        typer.echo(f"  sensitive: {SAMPLE_ROLES['sensitive']}   promise: {guarantee}\n")
+    _publish(table, guarantee, "auto", None, {}, "", out, csv=True, overwrite=overwrite, broken=False, as_json=as_json)
+    if not as_json:
+        typer.echo(f"\nNext: oneoff verify {out}/public, or open {out}/private/report.html in a browser.")
+
+
+@app.command()
+def profile(
+    source: Annotated[str, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")],
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    population: Annotated[
+        str | None, typer.Option(help="A table of the whole population, for journalist risk.")
+    ] = None,
+    rows: Rows = None,
+    encoding: Encoding = "utf-8",
+    delimiter: Delimiter = None,
+    na: NaTexts = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look before you publish: who is unique, which columns make them so, which roles columns may have."""
+    from oneoff.report.profile_page import profile_page
+    from oneoff.table.profile import profile as profile_table
+    from oneoff.table.read import read_frame
+
+    frame = read_frame(source, rows=rows, encoding=encoding, delimiter=delimiter, na=_na(na))
+    found = profile_table(frame, quasi=_names(quasi) or None, sensitive=sensitive, population=population)
+    if as_json:
+        _print_json(found.as_dict())
+    else:
+        typer.echo("\n".join(profile_page(found)))
+
+
+@app.command()
+def anonymize(
+    source: Annotated[
+        str, typer.Argument(help="A CSV or Parquet file, or a job file (.toml).", metavar="FILE|JOB.toml")
+    ],
+    out: Annotated[str | None, typer.Option("--out", help="Folder for the release; it must not exist.")] = None,
+    guarantee: Annotated[str | None, typer.Option(help=GuaranteeHelp)] = None,
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    identifiers: Annotated[str | None, typer.Option(help="Columns to drop: names, numbers, addresses.")] = None,
+    keep: Annotated[str | None, typer.Option(help="Columns to publish unchanged beside the sensitive one.")] = None,
+    numeric: Annotated[str | None, typer.Option(help="Columns to read as numbers, whatever they look like.")] = None,
+    categorical: Annotated[str | None, typer.Option(help="Columns to read as categories (codes, for example).")] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option(help="zip=zip.csv: generalize a column along its hierarchy (ARX files).")
+    ] = None,
+    missing: Annotated[str | None, typer.Option(help="Missing values: error (default), drop, or category.")] = None,
+    method: Annotated[str | None, typer.Option(help="auto (default), mondrian, hilbert.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of the method, e.g. cuts=strict. Repeatable.")
+    ] = None,
+    effort: Annotated[str | None, typer.Option(help="fast, balanced (default) or best.")] = None,
+    seed: Annotated[int | None, typer.Option(help="For a repeatable run. Keep it as secret as the table.")] = None,
+    rows: Rows = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of text files, e.g. latin-1.")] = None,
+    delimiter: Delimiter = None,
+    na: NaTexts = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Write data.csv beside data.parquet.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier release.")] = False,
+    even_if_broken: Annotated[
+        bool, typer.Option("--even-if-broken", help="Write public/ even if the promise does not hold (research).")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a table: the most useful release that keeps the promise, checked record by record."""
+    from oneoff.cli.job import read_job
+
+    is_job = source.endswith(".toml")
+    method_options = _pairs(option, "--option") | ({} if effort is None else {"effort": effort})
+    given = {
+        "input": None if is_job else source, "output": out, "guarantee": guarantee, "quasi": _names(quasi),
+        "sensitive": sensitive, "identifiers": _names(identifiers), "keep": _names(keep), "numeric": _names(numeric),
+        "categorical": _names(categorical), "hierarchies": _pairs(hierarchy, "--hierarchy"), "missing": missing,
+        "rows": rows, "encoding": encoding, "delimiter": delimiter, "na": _na(na) if na else None, "method": method,
+        "seed": seed, "csv": csv, "overwrite": overwrite, "options": method_options,
+    }  # fmt: skip
+    job = read_job(source if is_job else None, given)
+    if job.output is None:
+        raise BadValue("no folder for the release was named", allowed="--out FOLDER, or output = ... in the job file")
+    _refuse_existing(Path(job.output), job.overwrite)
+    table = job.read_table()
+    _publish(
+        table, job.guarantee, job.method, job.seed, job.options, job.to_toml(), Path(job.output),
+        csv=job.csv, overwrite=job.overwrite, broken=even_if_broken, as_json=as_json,
+    )  # fmt: skip
+
+
+@app.command()
+def audit(
+    folder: Annotated[Path, typer.Argument(help="A release folder, or its public half.")],
+    table: TableOption = None,
+    guarantee: Annotated[str | None, typer.Option(help="Judge by another promise than the one stated.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge a release with everything the steward has: the records, the links, the original table."""
+    from oneoff.audit import audit as audit_release
+    from oneoff.models import parse
+
+    release, original = _load(folder, table)
+    model = None if guarantee is None else parse(guarantee)
+    _print_verdict(audit_release(release, original, model), as_json)
+
+
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(help="The public half of a release.")],
+    as_json: AsJson = False,
+) -> None:
+    """Check a release as its recipient: hashes, records and promise, from the public half alone."""
+    from oneoff.audit import verify as verify_release
+
+    _print_verdict(verify_release(folder), as_json)
+
+
+@app.command()
+def check(
+    source: Annotated[str, typer.Argument(help="A CSV or Parquet file made by any tool.", metavar="FILE")],
+    quasi: Annotated[str, typer.Option("--quasi", help="The generalized columns, e.g. age,sex,zip.")],
+    guarantee: Annotated[str, typer.Option(help=GuaranteeHelp)],
+    sensitive: Sensitive = None,
+    rows: Rows = None,
+    encoding: Encoding = "utf-8",
+    delimiter: Delimiter = None,
+    na: NaTexts = None,
+    as_json: AsJson = False,
+) -> None:
+    """Does a table keep a promise, whoever made it? People with equal quasi-identifiers are a group."""
+    from oneoff.audit import check as check_table
+    from oneoff.table.read import read_frame
+
+    frame = read_frame(source, rows=rows, encoding=encoding, delimiter=delimiter, na=_na(na))
+    _print_verdict(check_table(frame, quasi=_names(quasi), sensitive=sensitive, guarantee=guarantee), as_json)
+
+
+@app.command()
+def utility(
+    folder: Annotated[Path, typer.Argument(help="A release folder, or its public half.")],
+    table: TableOption = None,
+    hierarchy: Annotated[list[str] | None, typer.Option(help="zip=zip.csv: measure AIL along this hierarchy.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """How much the release blurs, by several measures and by attribute."""
+    from oneoff.report.text import utility_lines
+    from oneoff.table.hierarchy import read_hierarchy
+    from oneoff.utility import utility as measure
+
+    release, original = _load(folder, table)
+    trees = {name: read_hierarchy(path) for name, path in _pairs(hierarchy, "--hierarchy").items()}
+    measured = measure(release, original, hierarchies=trees)
+    if as_json:
+        _print_json(measured.as_dict())
+    else:
+        typer.echo("\n".join(utility_lines(measured)))
+
+
+def main() -> NoReturn:
+    """Run the command line; errors of ours become a message and an exit status."""
+    try:
+        app(standalone_mode=True)
+    except PromiseBroken as error:
+        _complain(error, 1)
+    except OneoffError as error:
+        _complain(error, 2)
+    except KeyboardInterrupt:
+        typer.echo("stopped; nothing was written", err=True)
+        sys.exit(130)
+    sys.exit(0)
+
+
+def _complain(error: OneoffError, status: int) -> NoReturn:
+    """What, allowed, got, hint: on stderr, or as JSON on stdout when that was asked for."""
+    if "--json" in sys.argv:
+        _print_json({"error": error.as_dict(), "holds": None})
+    else:
+        details = error.as_dict()
+        typer.echo(f"error: {details.pop('what')}", err=True)
+        details.pop("code")
+        for label, text in details.items():
+            typer.echo(f"  {label + ':':<9}{text}", err=True)
+    sys.exit(status)
+
+
+def _publish(
+    table: Table, guarantee: str, method: str, seed: int | None, options: dict[str, str], job: str, out: Path, *,
+    csv: bool, overwrite: bool, broken: bool, as_json: bool,
+) -> None:  # fmt: skip
+    from oneoff.publish import publish
+    from oneoff.report.progress import progress_bar
+    from oneoff.report.text import outcome_lines
+
+    for notice in table.notices:
+        typer.echo(f"notice: {notice}", err=True)
+    with progress_bar() as report:
+        outcome = publish(table, guarantee, method=method, seed=seed, options=options, job=job, report=report)
+    withheld = ""
+    try:
+        outcome.release.write(out, csv=csv, overwrite=overwrite, even_if_broken=broken)
+    except PromiseBroken as error:
+        withheld = str(error)
+    if as_json:
+        _print_json(outcome.as_dict() | {"out": str(out), "withheld": withheld or None})
+    else:
+        typer.echo("\n".join(outcome_lines(outcome.as_dict(), outcome.verdict, outcome.utility)))
+        typer.echo(f"\n{withheld or f'Written: {out}/public (to hand out) and {out}/private (to keep).'}")
+    if not outcome.verdict.holds:
+        raise typer.Exit(1)
+
+
+def _refuse_existing(out: Path, overwrite: bool) -> None:
+    """Before hours of work rather than after."""
+    from oneoff.releases.write import refuse_existing
+
+    refuse_existing(out, overwrite)
+
+
+def _load(folder: Path, table: str | None) -> tuple[Any, Table | None]:
+    """A release with its links, and the original table when it is given or the private half says where it is."""
+    from dataclasses import replace
+
+    from oneoff.releases.load import load_links, load_release
+
+    release = load_release(folder)
+    root = folder.parent if folder.name == "public" else folder
+    release = replace(release, links=load_links(root))
+    job = _job_of(root, table, release)
+    return release, None if job is None else job.read_table()
+
+
+def _job_of(root: Path, table: str | None, release: Any) -> Job | None:
+    """How to read the original table: as the job did, or from what the release says of its columns."""
+    from oneoff.cli.job import Job, read_job
+
+    path = root / "private" / "job.toml"
+    if path.is_file():
+        job = read_job(str(path), {"input": table})
+        return job if table is not None or Path(job.input).is_file() else None
+    if table is None:
+        return None
+    return Job(
+        input=table,
+        guarantee=release.guarantee,
+        quasi=[attribute.name for attribute in release.quasi],
+        sensitive=None if release.sensitive is None else release.sensitive.name,
+        numeric=[attribute.name for attribute in release.quasi if attribute.kind == "numeric"],
+        categorical=[attribute.name for attribute in release.quasi if attribute.kind == "categorical"],
+    )
+
+
+def _print_verdict(verdict: Verdict, as_json: bool) -> None:
+    from oneoff.report.text import verdict_lines
+
+    if as_json:
+        _print_json(verdict.as_dict())
+    else:
+        typer.echo("\n".join(verdict_lines(verdict)))
+    if not verdict.holds:
+        raise typer.Exit(1)
+
+
+def _print_json(content: dict[str, Any]) -> None:
+    typer.echo(json.dumps(content, ensure_ascii=False))
+
+
+def _names(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def _na(text: str | None) -> list[str]:
+    """The empty field is always missing; --na adds to it."""
+    return ["", *_names(text)]
+
+
+def _pairs(given: list[str] | None, flag: str) -> dict[str, str]:
+    pairs = {}
+    for item in given or []:
+        name, equals, value = item.partition("=")
+        if not equals or not name or not value:
+            raise BadValue(f"{flag} needs a name and a value", allowed=f"{flag} NAME=VALUE", got=item)
+        pairs[name.strip()] = value.strip()
+    return pairs

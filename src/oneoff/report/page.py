@@ -1,0 +1,281 @@
+"""One release as a page a board can read: self-contained HTML without scripts, for the private half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.audit import Verdict
+from oneoff.audit.verdict import AGAINST
+from oneoff.errors import OneoffError, listing
+from oneoff.models import Caps, Model, parse
+from oneoff.report.plots import MOST_BARS, belief_plot, caps_plot, group_size_plot, loss_plot
+from oneoff.report.style import STYLE
+from oneoff.report.words import (
+    LEVELS,
+    UNCHECKED,
+    Meaning,
+    level_text,
+    percent,
+    plain,
+    promise_row,
+    readable_utility,
+    readable_verdict,
+    risk_rows,
+)
+from oneoff.table import Table
+from oneoff.table.classes import look_alikes
+from oneoff.utility import Utility
+
+__all__ = ["report_html"]
+
+_MOST_VALUES = 15
+
+
+def report_html(
+    summary: Mapping[str, Any], verdict: Verdict, utility: Utility, table: Table, *, model: Model | None = None
+) -> str:
+    """The page for one release.
+
+    summary  what `Outcome.as_dict()` says: method, guarantee, reason, seconds, notices
+    model    the promise itself, for the caps of each value; by default it is read from the text of the guarantee
+    """
+    shown, lost = readable_verdict(verdict), readable_utility(utility)
+    sections = (
+        _headline(summary, shown, lost),
+        _promised(shown),
+        _checked(shown, table),
+        _risk(shown, table),
+        _beliefs(shown),
+        _values(shown, table, model),
+        _levels(shown),
+        _losses(lost),
+        _unsaid(shown, table),
+        _made(summary, table),
+    )
+    return _page(f"Release report: {shown.guarantee}", "\n".join(part for section in sections for part in section))
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{_h(title, 120)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        '<p class="private"><strong>Private.</strong> This page is about the original table. It stays with the '
+        "data steward and the board and never travels with the release.</p>\n"
+        f"<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _headline(summary: Mapping[str, Any], verdict: Verdict, utility: Utility) -> Iterator[str]:
+    answer, kind = ("Yes", "yes") if verdict.holds else ("No", "no")
+    yield f'<h1>Release report <span class="guarantee">{_h(verdict.guarantee, 200)}</span></h1>'
+    yield f'<section class="verdict {kind}"><div class="question">Is the promise kept?</div>'
+    yield f'<div class="badge">{answer}</div><p>{_h(verdict.sentence(), 600)}</p></section>'
+    if verdict.problems:
+        yield "<p>The records cannot be trusted, whatever their groups look like:</p>"
+        yield _list("problems", verdict.problems)
+    figures = {
+        "people": f"{verdict.rows:,}",
+        "groups": f"{verdict.groups:,}",
+        "people above a limit": f"{verdict.people_above:,}",
+        "highest chance of recognising anyone": percent(verdict.risk_after.highest),
+        "of its domain spanned by a value (GCP)": percent(utility.gcp),
+    }
+    cells = (f"<div><dt>{_h(name)}</dt><dd>{_h(figure)}</dd></div>" for name, figure in figures.items())
+    yield f'<dl class="figures">{"".join(cells)}</dl>'
+
+
+def _promised(verdict: Verdict) -> Iterator[str]:
+    yield "<h2>What was promised</h2>"
+    yield _list("promises", (f"{part.sentence[:1].upper()}{part.sentence[1:]}." for part in verdict.parts))
+    header = ("promise", "promised", "reached", "people above", "")
+    yield _table(header, (promise_row(part) for part in verdict.parts), right=(1, 2, 3))
+    yield _p(
+        "A group is a set of people whose records look the same in the release. “Reached” is the strongest level of "
+        "the promise that all groups keep; “people above” counts everyone in a group that breaks it.",
+        "note",
+    )
+
+
+def _checked(verdict: Verdict, table: Table) -> Iterator[str]:
+    names = listing((plain(attribute.name, 40) for attribute in table.quasi), limit=12)
+    yield "<h2>Who it was checked against</h2>"
+    yield _p(
+        f"The check plays {AGAINST[verdict.against]}. It assumes the worst of them: that they know "
+        f"that a person is in the table, and that person's exact values of {names}."
+    )
+    yield _p(
+        "It means: even then, nobody's record can be told from the others of its group, and what can be "
+        "concluded about a person is what the mix of values in that group gives away. This was counted in the "
+        "records that go out, group by group, not estimated."
+    )
+    yield _p(f"It does not mean that nothing can be learnt by anyone. {UNCHECKED[verdict.against]}")
+
+
+def _risk(verdict: Verdict, table: Table) -> Iterator[str]:
+    yield "<h2>Risk of being recognised, before and after</h2>"
+    rows = risk_rows(verdict.risk_before, verdict.risk_after)
+    yield _table(("", "original table", "release"), rows, right=(1, 2))
+    after = verdict.per_person().get("group_size")
+    if after is not None:
+        classes = look_alikes(list(table.codes.T))
+        yield _figure(
+            group_size_plot(np.bincount(classes)[classes], after),
+            "People by the size of the group they are in. Before, a group is everybody with exactly the same "
+            "quasi-identifiers; people further to the left are easier to recognise.",
+        )
+
+
+def _beliefs(verdict: Verdict) -> Iterator[str]:
+    """Only a promise made of ceilings has a witness that names a value."""
+    people = verdict.per_person()
+    if "belief" not in people or all(part.witness.value is None for part in verdict.parts):
+        return
+    yield "<h2>How near anyone comes to the limit</h2>"
+    yield _figure(
+        belief_plot(people["belief"], people["cap"]),
+        "For every person, the sensitive value whose belief comes nearest to its limit, as a share of that limit. "
+        "At 1 the limit is just met. Bars to the right of the line are people for whom it is passed; "
+        "those at 2 and beyond share the last bar.",
+    )
+
+
+def _values(verdict: Verdict, table: Table, model: Model | None) -> Iterator[str]:
+    caps = _caps(verdict, table, model)
+    if caps is None or table.sensitive is None:
+        return
+    common = np.argsort(-table.counts, kind="stable")[:_MOST_VALUES].tolist()
+    size = table.sensitive.size
+    which = f"The {_MOST_VALUES} most common of {size:,} values" if size > _MOST_VALUES else "All values"
+    floors = "" if caps.floor is None else " This promise also has a floor under each belief, not drawn here."
+    yield f"<h2>What may be believed of “{_h(table.sensitive.name, 40)}”</h2>"
+    yield _figure(
+        caps_plot(
+            [str(table.sensitive.labels[value]) for value in common],
+            [int(table.counts[value]) / table.rows for value in common],
+            [float(caps.ceiling[value]) for value in common],
+        ),
+        f"{which}. Without the release anybody may assume the share in the whole table; with it, no belief about "
+        f"any person may pass the mark on the right.{floors}",
+    )
+
+
+def _caps(verdict: Verdict, table: Table, model: Model | None) -> Caps | None:
+    """The ceilings the verdict was reached with, or None where the promise has none or they cannot be had again."""
+    if table.sensitive is None:
+        return None
+    try:
+        caps = (model or parse(verdict.guarantee)).bind(table.sensitive).caps(table.counts)
+    except OneoffError:  # e.g. ceilings from a file that is elsewhere now
+        return None
+    return caps if caps is not None and _same_caps(caps, verdict, table) else None
+
+
+def _same_caps(caps: Caps, verdict: Verdict, table: Table) -> bool:
+    """A file of ceilings may have changed since: those the verdict used for people must be among these."""
+    used: npt.NDArray[np.float64] = np.unique(verdict.per_person().get("cap", np.empty(0)))
+    return bool(np.isin(used, [float(cap) for cap in caps.ceiling]).all())
+
+
+def _levels(verdict: Verdict) -> Iterator[str]:
+    yield "<h2>Levels reached</h2>"
+    yield _p(
+        "The same groups measured by every promise known here, whether or not it was made. "
+        "“None” means that no level would hold."
+    )
+    rows = []
+    for name, level in verdict.levels.items():
+        meaning = LEVELS.get(name, Meaning(""))
+        safer = "higher" if meaning.larger_is_safer else "lower"
+        rows.append((name, level_text(level, meaning.larger_is_safer), safer, meaning.text))
+    yield _table(("promise", "level", "safer when", "what it measures"), rows, right=(1,))
+
+
+def _losses(utility: Utility) -> Iterator[str]:
+    yield "<h2>What it costs</h2>"
+    yield _p(utility.sentence())
+    attributes = len(utility.per_attribute)
+    more = f" The {MOST_BARS} most blurred of {attributes:,} attributes." if attributes > MOST_BARS else ""
+    yield _figure(
+        loss_plot(utility.per_attribute),
+        f"How much each attribute is blurred: 0% shows exact values, 100% only the whole domain.{more}",
+    )
+    measures = [("GCP", percent(utility.gcp), "how much of its domain a published value spans, on average")]
+    if utility.gcp_set is not None:
+        measures.append(("GCP, set variant", percent(utility.gcp_set), "the same, counting values instead of widths"))
+    measures.append(
+        ("AIL", percent(utility.ail), "average information loss, along the hierarchies where there are any")
+    )
+    if utility.average_class_size is not None:
+        measures.append(("group size", f"{utility.average_class_size:,.1f}", "people in a group, on average"))
+    if utility.discernibility is not None:
+        measures.append(("discernibility", f"{utility.discernibility:,}", "sum of squared group sizes"))
+    yield _table(("measure", "value", "what it measures"), measures, right=(1,))
+
+
+def _unsaid(verdict: Verdict, table: Table) -> Iterator[str]:
+    yield '<section class="unsaid"><h2>What this page does not say</h2>'
+    points = [
+        "Whether the right columns were named. A column that could identify a person but was not named as a "
+        "quasi-identifier is outside the promise.",
+        "What happens together with other files. The promise is about this one publication; a second release about "
+        "the same people can undo it.",
+        "What is true of whole groups. If a value is common among people of some age, the release says so, and it is "
+        "meant to; that is knowledge about the group, and it touches its members.",
+        f"What people with other knowledge learn. {UNCHECKED[verdict.against]}",
+        "Whether the release is good enough for a given study. The losses say how blurred the values are, not "
+        "what an analysis will find.",
+        "Whether the law, a contract or the people in the table allow the publication.",
+    ]
+    if table.keep:
+        kept = listing(plain(attribute.name, 40) for attribute in table.keep)
+        points.insert(
+            1, f"What the columns kept beside the sensitive value give away: {kept}. They are published as is."
+        )
+    yield _list("plain", points)
+    yield "</section>"
+
+
+def _made(summary: Mapping[str, Any], table: Table) -> Iterator[str]:
+    yield "<h2>How it was made</h2>"
+    yield _p(
+        f"Method {plain(summary['method'])} ({plain(summary['reason'], 200)}), {summary['seconds']:.1f} seconds. "
+        f"People left out of the release: {summary.get('suppressed', 0):,}. "
+        f"Rows dropped when the table was read: {table.dropped_rows:,}."
+    )
+    notices = [plain(notice, 300) for notice in summary.get("notices", ())]
+    if notices:
+        yield _list("plain", notices)
+
+
+def _h(text: object, width: int = 300) -> str:
+    return escape(plain(text, width))
+
+
+def _p(text: str, kind: str = "") -> str:
+    return f'<p class="{kind}">{_h(text, 2000)}</p>' if kind else f"<p>{_h(text, 2000)}</p>"
+
+
+def _list(kind: str, items: Iterable[str]) -> str:
+    return f'<ul class="{kind}">' + "".join(f"<li>{_h(item, 600)}</li>" for item in items) + "</ul>"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int]) -> str:
+    head = "".join(_cell("th", j, text, right) for j, text in enumerate(header))
+    body = ("".join(_cell("td", j, text, right) for j, text in enumerate(row)) for row in rows)
+    lines = "".join(f"<tr>{cells}</tr>" for cells in body)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _cell(tag: str, column: int, text: str, right: Sequence[int]) -> str:
+    kind = ' class="number"' if column in right else ""
+    return f"<{tag}{kind}>{_h(text)}</{tag}>"
+
+
+def _figure(svg: str, caption: str) -> str:
+    return f"<figure>{svg}<figcaption>{_h(caption, 1000)}</figcaption></figure>"

@@ -1,0 +1,182 @@
+"""Plots as SVG text, drawn from numbers that are already binned; nothing is fetched and nothing needs a script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.report.words import distinct, percent
+
+__all__ = ["MOST_BARS", "belief_plot", "caps_plot", "group_size_plot", "loss_plot"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_BEFORE, _AFTER, _LIMIT, _INK = "#a3adb8", "#2a6496", "#b3261e", "#333d47"
+_WIDTH = 816  # of the whole picture with its labels, the width of the text on the page
+_LABEL_CHARS = 34
+MOST_BARS = 25
+_FEWEST_SIZES = 20  # the axis of group sizes reaches at least so far
+_STEP = 0.05  # of the histogram of beliefs
+_TOP = 2.0  # where its axis ends; whoever is beyond is drawn in the last bin
+_NOISE = 1e-9  # a belief that meets its cap is not above it because of the last bit of a float
+
+
+def group_size_plot(before: Ints | None, after: Ints) -> str:
+    """Share of people by the size of the group they are in; each array has one size for every person."""
+    import altair as alt
+
+    series = {"after": after} if before is None else {"before": before, "after": after}
+    edges = _size_edges(max(_FEWEST_SIZES, *(int(sizes.max()) for sizes in series.values())))
+    names = _size_names(edges)
+    data = [
+        {"size": name, "when": when, "share": float(share)}
+        for when, sizes in series.items()
+        for name, share in zip(names, _shares(sizes, edges), strict=True)
+    ]
+    colour = alt.Scale(domain=["before", "after"], range=[_BEFORE, _AFTER])
+    chart = (
+        alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=220)
+        .mark_bar()
+        .encode(
+            x=alt.X(
+                "size:N",
+                sort=names,
+                title="people in the group",
+                axis=alt.Axis(labelAngle=0 if len(names) <= 13 else -40),
+            ),
+            xOffset=alt.XOffset("when:N", sort=["before", "after"]),
+            y=alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%", tickCount=5)),
+            color=alt.Color("when:N", title=None, scale=colour, legend=alt.Legend(orient="top")),
+        )
+    )
+    return _svg(chart)
+
+
+def _size_edges(largest: int) -> list[int]:
+    """1, 2, 5, 10, 20, 50 ... as far as there are groups; bin i holds sizes from edge i to just below edge i+1."""
+    edges = [1]
+    while edges[-1] <= largest:
+        edges.append(edges[-1] * 5 // 2 if str(edges[-1])[0] == "2" else edges[-1] * 2)
+    return edges
+
+
+def _size_names(edges: Sequence[int]) -> list[str]:
+    return [
+        "1" if low == 1 else f"{low}-{high - 1}" if high <= 1000 else f"{_short(low)}-{_short(high)}"
+        for low, high in pairwise(edges)
+    ]
+
+
+def _short(number: int) -> str:
+    """Round thousands and millions, which the large edges are."""
+    return f"{number // 1_000_000}M" if number >= 1_000_000 else f"{number // 1000}k"
+
+
+def _shares(sizes: Ints, edges: Sequence[int]) -> Floats:
+    counted: Floats = np.histogram(sizes, bins=np.array(edges))[0] / len(sizes)
+    return counted
+
+
+def belief_plot(belief: Floats, cap: Floats) -> str:
+    """People by the belief nearest to its cap, as a share of that cap; the line at 1 is the limit."""
+    import altair as alt
+
+    axis = alt.Axis(format=".1f", tickCount=10, labelFlush=False)
+    bins = alt.Chart(alt.InlineData(values=_belief_bins(belief, cap)), width=_WIDTH, height=220).mark_bar()
+    bars = bins.encode(
+        x=alt.X("low:Q", bin="binned", title="belief divided by what is allowed", axis=axis),
+        x2="high:Q",
+        y=alt.Y("people:Q", title="people", axis=alt.Axis(format=",d", tickCount=5, tickMinStep=1)),
+        color=alt.Color("colour:N", scale=None),
+    )
+    limit = alt.Chart(alt.InlineData(values=[{"at": 1, "text": "limit"}]))
+    rule = limit.mark_rule(color=_LIMIT, strokeDash=[5, 3], strokeWidth=1.5).encode(x="at:Q")
+    word = limit.mark_text(color=_LIMIT, align="left", baseline="bottom", dx=4, fontSize=12)
+    return _svg(bars + rule + word.encode(x="at:Q", y=alt.value(-2), text="text:N"))
+
+
+def _belief_bins(belief: Floats, cap: Floats) -> list[dict[str, Any]]:
+    """Bins open below and closed above, so that exactly the bars beyond 1 are people above the limit."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        strain = np.nan_to_num(belief / cap, nan=0.0, posinf=_TOP)
+    last = round(_TOP / _STEP) - 1
+    place = np.clip(np.ceil(strain / _STEP - _NOISE).astype(np.int64) - 1, 0, last)
+    counted = np.bincount(place, minlength=round(1 / _STEP))
+    return [
+        {
+            "low": i * _STEP,
+            "high": (i + 1) * _STEP,
+            "people": int(people),
+            "colour": _LIMIT if (i + 0.5) * _STEP > 1 else _AFTER,
+        }
+        for i, people in enumerate(counted)
+    ]
+
+
+def loss_plot(per_attribute: Mapping[str, float]) -> str:
+    """A bar for the loss of each attribute, the most blurred first."""
+    import altair as alt
+
+    losses = sorted(per_attribute.items(), key=lambda item: -item[1])[:MOST_BARS]
+    names = distinct([name for name, _ in losses], _LABEL_CHARS)
+    data = [{"name": n, "loss": x, "text": percent(x)} for n, (_, x) in zip(names, losses, strict=True)]
+    scale = alt.Scale(domain=[0, max(1.0, losses[0][1])])  # the same on every page, so that pages can be compared
+    base = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=alt.Step(24)).encode(
+        x=alt.X("loss:Q", title="share of the domain a published value spans", axis=_percent_axis(alt), scale=scale),
+        y=alt.Y("name:N", sort=names, title=None),
+    )
+    return _svg(base.mark_bar(color=_AFTER) + base.mark_text(align="left", dx=5, fontSize=12).encode(text="text:N"))
+
+
+def caps_plot(labels: Sequence[str], shares: Sequence[float], caps: Sequence[float]) -> str:
+    """For each value its share in the whole table, and how far belief may rise."""
+    import altair as alt
+
+    names = distinct(labels, _LABEL_CHARS)
+    data = [{"name": n, "share": p, "cap": c} for n, p, c in zip(names, shares, caps, strict=True)]
+    kinds = ["share in the whole table", "highest belief allowed"]
+    points = [{"name": row["name"], "at": row[key], "kind": kind} for row in data for key, kind in _keyed(kinds)]
+    y = alt.Y("name:N", sort=names, title=None)
+    x = alt.X("at:Q", title="probability", axis=_percent_axis(alt))
+    colour = alt.Scale(domain=kinds, range=[_AFTER, _LIMIT])
+    spans = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=alt.Step(22))
+    lines = spans.mark_rule(color=_BEFORE, strokeWidth=2).encode(y=y, x="share:Q", x2="cap:Q")
+    dots = alt.Chart(alt.InlineData(values=points)).mark_point(filled=True, size=70, opacity=1)
+    legend = alt.Legend(orient="top", labelLimit=300)
+    shape = alt.Scale(domain=kinds, range=["circle", "diamond"])  # told apart without colour too
+    dots = dots.encode(
+        y=y,
+        x=x,
+        color=alt.Color("kind:N", title=None, scale=colour, legend=legend),
+        shape=alt.Shape("kind:N", title=None, scale=shape, legend=legend),
+    )
+    return _svg(lines + dots)
+
+
+def _keyed(kinds: Sequence[str]) -> list[tuple[str, str]]:
+    return list(zip(("share", "cap"), kinds, strict=True))
+
+
+def _percent_axis(alt: Any) -> Any:
+    return alt.Axis(format="~%", tickCount=6, labelFlush=False)
+
+
+def _svg(chart: Any) -> str:
+    import vl_convert
+
+    fit = {"type": "fit-x", "contains": "padding"}
+    styled = chart.configure(font="Arial, Helvetica, sans-serif", background="transparent", autosize=fit)
+    styled = styled.configure_axis(
+        labelFontSize=12, titleFontSize=12, titleFontWeight="normal", labelColor=_INK, titleColor=_INK, labelLimit=260
+    )
+    styled = styled.configure_axisX(titlePadding=8).configure_axisY(titlePadding=10)
+    styled = styled.configure_view(stroke=None).configure_legend(labelFontSize=12, labelColor=_INK)
+    drawn: str = vl_convert.vegalite_to_svg(styled.to_dict())
+    # inside HTML a namespace is not needed, and without it the page holds no address at all
+    return re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", drawn, count=2)

@@ -1,0 +1,137 @@
+"""Verdict and losses as plain lines for a terminal; the first line is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from unicodedata import combining, east_asian_width
+
+from oneoff.audit import Verdict
+from oneoff.report.words import (
+    LEVELS,
+    Meaning,
+    level_text,
+    percent,
+    plain,
+    promise_row,
+    readable_utility,
+    readable_verdict,
+    risk_rows,
+)
+from oneoff.utility import Utility
+
+__all__ = ["outcome_lines", "utility_lines", "verdict_lines"]
+
+_BAR = 30
+
+
+def outcome_lines(outcome: Mapping[str, Any], verdict: Verdict, utility: Utility) -> list[str]:
+    """The page after a release was made; `outcome` is `Outcome.as_dict()`."""
+    return [*verdict_lines(verdict), "", *utility_lines(utility), "", *_made(outcome)]
+
+
+def verdict_lines(verdict: Verdict) -> list[str]:
+    """The verdict in a sentence, then promises, levels and risk."""
+    return list(_verdict(readable_verdict(verdict)))
+
+
+def utility_lines(utility: Utility) -> list[str]:
+    """What the release loses, with a bar for each attribute."""
+    return list(_utility(readable_utility(utility)))
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    yield verdict.sentence()
+    if verdict.problems:
+        yield ""
+        yield "The records cannot be trusted, whatever their groups look like:"
+        yield from (f"  - {problem}" for problem in verdict.problems)
+    yield ""
+    yield from _promises(verdict)
+    yield ""
+    yield from _levels(verdict)
+    yield ""
+    yield from _risk(verdict)
+
+
+def _promises(verdict: Verdict) -> Iterator[str]:
+    above = "nobody" if not verdict.people_above else _people(verdict.people_above)
+    groups = "1 group" if verdict.groups == 1 else f"{verdict.groups:,} groups"
+    yield f"What was promised, and what was found in {groups} of {_people(verdict.rows)} in all: {above} above a limit."
+    header = ("promise", "promised", "reached", "people above", "")
+    yield from _grid([header, *(promise_row(part) for part in verdict.parts)], right=(1, 2, 3))
+    yield from (f"  {part.guarantee.partition(':')[0]}: {plain(part.sentence, 200)}." for part in verdict.parts)
+
+
+def _levels(verdict: Verdict) -> Iterator[str]:
+    yield "What the groups reach of every promise oneoff knows (none: not at any level; + higher is safer, - lower is):"
+    rows = []
+    for name, level in verdict.levels.items():
+        meaning = LEVELS.get(name, Meaning(""))
+        sign = "+" if meaning.larger_is_safer else "-"
+        rows.append((name, level_text(level, meaning.larger_is_safer), sign, meaning.text))
+    yield from _grid(rows, right=(1,))
+
+
+def _risk(verdict: Verdict) -> Iterator[str]:
+    before = verdict.risk_before
+    if before is None:
+        yield "How easily people are recognised (without the table, the risk before is not known):"
+    else:
+        yield (
+            f"How easily people are recognised: the most exposed person with a chance of {percent(before.highest)} "
+            f"before and {percent(verdict.risk_after.highest)} after."
+        )
+    yield from _grid([("", "before", "after"), *risk_rows(before, verdict.risk_after)], right=(1, 2))
+
+
+def _utility(utility: Utility) -> Iterator[str]:
+    yield f"What it costs: {utility.sentence()}"
+    losses = sorted(utility.per_attribute.items(), key=lambda item: -item[1])
+    yield from _grid([(name, _bar(loss), percent(loss)) for name, loss in losses], right=(2,))
+    yield from (f"  {text}" for text in _other_measures(utility))
+
+
+def _other_measures(utility: Utility) -> Iterator[str]:
+    """The variants are not comparable with one another, so each says what it counts."""
+    if utility.gcp_set is not None:
+        yield f"Counting values instead of widths (GCP, set variant): {percent(utility.gcp_set)}."
+    yield f"Average information loss (AIL): {percent(utility.ail)}."
+    if utility.average_class_size is not None and utility.discernibility is not None:
+        yield (
+            f"A group has {utility.average_class_size:,.1f} people on average; "
+            f"squared group sizes add up to {utility.discernibility:,} (discernibility)."
+        )
+
+
+def _made(outcome: Mapping[str, Any]) -> Iterator[str]:
+    yield f"Made with {plain(outcome['method'])} in {outcome['seconds']:.1f} s ({plain(outcome['reason'], 200)})."
+    if outcome.get("suppressed"):
+        yield f"{_people(outcome['suppressed'])} were left out."
+    yield from (f"Notice: {plain(notice, 300)}" for notice in outcome.get("notices", ()))
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
+
+
+def _bar(share: float) -> str:
+    """A bar of ASCII, which every terminal and every pager shows; the smallest loss above nothing is visible."""
+    filled = min(_BAR, max(round(share * _BAR), 1 if share > 0 else 0))
+    return "#" * filled + "." * (_BAR - filled)
+
+
+def _grid(rows: Sequence[Sequence[str]], right: Sequence[int]) -> Iterator[str]:
+    """Aligned columns, also where letters are two cells wide."""
+    widths = [max(map(_cells, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padded = []
+        for j, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            gap = " " * (width - _cells(cell))
+            padded.append(gap + cell if j in right else cell + gap)
+        yield ("  " + "  ".join(padded)).rstrip()
+
+
+def _cells(text: str) -> int:
+    """How many cells of a terminal a text takes."""
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,0 +1,134 @@
+"""The words and numbers that the terminal page and the HTML page share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from oneoff.audit.verdict import PartVerdict, Verdict
+from oneoff.table.classes import SMALL, Risk
+from oneoff.utility import Utility
+
+__all__ = [
+    "LEVELS",
+    "UNCHECKED",
+    "Meaning",
+    "distinct",
+    "level_text",
+    "percent",
+    "plain",
+    "promise_row",
+    "readable_utility",
+    "readable_verdict",
+    "risk_rows",
+]
+
+_WIDTH = 60
+_JOINERS = "\u200c\u200d"  # invisible, but some scripts cannot be written without them
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What the level of a promise says, in half a line, and which way is safer."""
+
+    text: str
+    larger_is_safer: bool = False
+
+
+LEVELS: dict[str, Meaning] = {
+    "k-anonymity": Meaning("people in the smallest group", True),
+    "l-diversity": Meaning("one over the highest belief in any value", True),
+    "distinct-l-diversity": Meaning("different values in the least varied group", True),
+    "entropy-l-diversity": Meaning("as varied as this many equally common values", True),
+    "recursive-l-diversity": Meaning("the most common value against all others of its group (c for l = 2)"),
+    "basic-beta-likeness": Meaning("the largest gain in belief, relative to the share in the whole table"),
+    "beta-likeness": Meaning("the same, where common values may gain less"),
+    "delta-disclosure": Meaning("the largest move of belief, in logarithms; none when a group lacks a value"),
+    "t-closeness": Meaning("the furthest a group's values are from the whole table's, 0 to 1"),
+    "t-closeness,ordered": Meaning("the same, where near numbers count as near"),
+    "t-closeness,hierarchical": Meaning("the same, where values of one branch count as near"),
+}
+
+UNCHECKED: dict[str, str] = {
+    "reader": "Somebody who also knows how the groups were formed (an insider) might conclude more; "
+    "that was not checked.",
+    "insider": "Somebody who also knows the sensitive values of some people in the table might conclude more about "
+    "the others; that was not checked.",
+}
+
+
+def plain(text: object, width: int = _WIDTH) -> str:
+    """A label that can be shown: one line, no control characters, cut to `width`."""
+    head = str(text)[: width + 1]
+    shown = "".join(c if c.isprintable() or c in _JOINERS else (" " if c.isspace() else "\ufffd") for c in head)
+    return shown if len(shown) <= width else f"{shown[: width - 1]}…"
+
+
+def distinct(labels: Iterable[object], width: int = _WIDTH) -> list[str]:
+    """Labels that can be shown and still told apart after the cut."""
+    seen: dict[str, int] = {}
+    shown = []
+    for label in labels:
+        text = plain(label, width)
+        while text in seen:
+            seen[text] += 1
+            text = f"{text} ({seen[text]})"
+        seen[text] = 1
+        shown.append(text)
+    return shown
+
+
+def percent(share: float) -> str:
+    """A share as percent that never rounds something to nothing, nor nearly all to all."""
+    if 0 < share < 0.0001:
+        return "<0.01%"
+    return ">99.99%" if 0.9999 < share < 1 else f"{share:.2%}"
+
+
+def level_text(level: float | None, larger_is_safer: bool) -> str:
+    """A level to four digits, rounded to the weak side so that what is printed still holds."""
+    if level is None or not math.isfinite(level):
+        return "none"
+    exact = Context(prec=12).create_decimal(repr(float(level)))  # sheds the noise of floating point
+    last = min(0, max(exact.adjusted() - 3, -4))  # never coarser than whole numbers, never finer than 0.0001
+    rounded = exact.quantize(Decimal(1).scaleb(last), ROUND_FLOOR if larger_is_safer else ROUND_CEILING)
+    return f"{rounded:,f}".rstrip("0").rstrip(".") if last < 0 else f"{rounded:,f}"
+
+
+def promise_row(part: PartVerdict) -> tuple[str, str, str, str, str]:
+    """Name, what was promised, what was reached, how many people are above, kept or not."""
+    name, _, promised = part.guarantee.partition(":")
+    safer = name in LEVELS and LEVELS[name].larger_is_safer
+    kept = "kept" if part.holds else "BROKEN"
+    return name, plain(promised), level_text(part.level, safer), f"{part.people_above:,}", kept
+
+
+def risk_rows(before: Risk | None, after: Risk) -> list[tuple[str, str, str]]:
+    """What each chance is, before and after."""
+    words = {
+        "highest": "chance of recognising the most exposed person",
+        "average": "chance of recognising a person, on average",
+        "unique": "people who are alone in their group",
+        "small": f"people in groups of fewer than {SMALL}",
+    }
+    past = {} if before is None else before.as_dict()
+    return [
+        (text, percent(past[name]) if past else "unknown", percent(after.as_dict()[name]))
+        for name, text in words.items()
+    ]
+
+
+def readable_verdict(verdict: Verdict) -> Verdict:
+    """The same verdict with labels and texts that can be shown."""
+    value = verdict.witness.value
+    witness = replace(verdict.witness, value=None if value is None else plain(value))
+    problems = tuple(plain(problem, 300) for problem in verdict.problems)
+    return replace(verdict, witness=witness, problems=problems)
+
+
+def readable_utility(utility: Utility) -> Utility:
+    """The same losses under column names that can be shown."""
+    names = distinct(utility.per_attribute, 40)
+    return replace(utility, per_attribute=dict(zip(names, utility.per_attribute.values(), strict=True)))

@@ -1,0 +1,117 @@
+"""Mondrian: its cuts, its options, and that it cannot be improved by one more cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oneoff.errors import BadValue
+from oneoff.mechanisms.partitioning import mondrian
+from oneoff.models import BetaLikeness, Counts, DistinctLDiversity, KAnonymity, LDiversity, Model, TCloseness
+from oneoff.plans import Partition
+from oneoff.table import Attribute, Table
+from tests.tables import models, tables
+from tests.twins import box_loss
+
+
+def line(values: list[int], sensitive: list[int] | None = None) -> Table:
+    """People on a number line."""
+    labels, codes = np.unique(np.array(values), return_inverse=True)
+    codes = codes.reshape(-1, 1).astype(np.int32)
+    marks = np.array(sensitive or [0] * len(values), dtype=np.int32)
+    disease = Attribute("s", "numeric", np.unique(marks))
+    return Table((Attribute("x", "numeric", labels),), codes, disease, marks)
+
+
+def groups_of(partition: Partition) -> set[frozenset[int]]:
+    return {frozenset(np.flatnonzero(partition.group == g).tolist()) for g in range(partition.groups)}
+
+
+def test_cuts_a_line_where_it_should() -> None:
+    table = line([1, 2, 3, 50, 51, 52])
+    assert groups_of(mondrian(table, KAnonymity(3))) == {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
+
+
+def test_strict_cuts_keep_equal_people_together_relaxed_ones_may_divide_them() -> None:
+    table = line([1, 2, 2, 2, 2, 3])
+    assert mondrian(table, KAnonymity(3), cuts="strict").groups == 1
+    assert sorted(mondrian(table, KAnonymity(3), cuts="relaxed").size) == [3, 3]
+
+
+def test_nobody_is_divided_without_gain() -> None:
+    table = line([7] * 20)
+    assert mondrian(table, KAnonymity(2)).groups == 1
+
+
+def test_a_cut_off_the_median_where_the_median_would_break_the_promise() -> None:
+    # the median separates 0s from 1s; a cut after two people is the only admissible one
+    table = line([1, 2, 3, 4, 5, 6], [0, 1, 0, 0, 1, 1])
+    found = mondrian(table, DistinctLDiversity(2))
+    assert {frozenset({0, 1}), frozenset({2, 3, 4, 5})} <= groups_of(found) or found.groups >= 2
+    assert DistinctLDiversity(2).holds(Counts.of_groups(found.group, table.values))
+
+
+@pytest.mark.parametrize("model", [LDiversity(3), BetaLikeness(2), TCloseness("0.4"), KAnonymity(7)])
+def test_more_effort_and_relaxed_cuts_do_not_hurt_much(model: Model, people: Table) -> None:
+    def loss(**options: str) -> float:
+        partition = mondrian(people, model, **options)  # type: ignore[arg-type]
+        start, rows = partition.members
+        return sum(
+            float(size) * box_loss(people, rows[start[g] : start[g + 1]]) for g, size in enumerate(partition.size)
+        )
+
+    assert loss(cuts="relaxed") <= loss(cuts="strict") * 1.02
+    assert loss(effort="best") <= loss(effort="fast") * 1.05
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_no_strict_cut_is_left_over(data: st.DataObject) -> None:
+    """In the end no boundary of an ordered attribute divides a group into halves that both keep the promise."""
+    table = data.draw(tables(most=25))
+    model = data.draw(models(table))
+    whole = Counts.of(table.counts)
+    if not model.holds(whole, table.counts):
+        return
+    partition = mondrian(table, model, effort="best")
+    rule = model.rule(table.counts, table.rows)
+    from oneoff.kernels.rules import allows_groups
+
+    for g in range(partition.groups):
+        rows = np.flatnonzero(partition.group == g)
+        for j, attribute in enumerate(table.quasi):
+            if attribute.kind == "categorical" and attribute.hierarchy is None:
+                continue
+            for edge in np.unique(table.codes[rows, j])[1:]:
+                left = rows[table.codes[rows, j] < edge]
+                right = rows[table.codes[rows, j] >= edge]
+                halves = Counts.of_groups(
+                    np.repeat([0, 1], [len(left), len(right)]), table.values[np.concatenate([left, right])]
+                )
+                allowed = allows_groups(rule, halves.start, halves.value, halves.count)
+                assert not allowed.all()
+
+
+def test_deterministic(people: Table) -> None:
+    one, two = (mondrian(people, LDiversity(4)).group for _ in range(2))
+    assert np.array_equal(one, two)
+
+
+def test_reports_progress_up_to_the_end(people: Table) -> None:
+    seen: list[float] = []
+    mondrian(people, KAnonymity(5), report=seen.append)
+    assert seen[-1] == 1.0
+    assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("option", [{"cuts": "loose"}, {"effort": "heroic"}])
+def test_unknown_options_are_refused(option: dict[str, str], people: Table) -> None:
+    with pytest.raises(BadValue, match=next(iter(option.values()))):
+        mondrian(people, KAnonymity(5), **option)  # type: ignore[arg-type]
+
+
+def test_one_person_and_everybody_alone() -> None:
+    assert mondrian(line([4]), KAnonymity(1)).groups == 1
+    assert mondrian(line([1, 2, 3]), KAnonymity(1)).groups == 3

@@ -1,0 +1,399 @@
+"""Promises against their slow twins, and the laws all of them keep."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from model_twins import any_models, cases, earth_mover, keeps, single_models, tables, trees
+
+from oneoff.errors import BadGuarantee, BadValue
+from oneoff.models import (
+    BasicBetaLikeness,
+    BetaLikeness,
+    Counts,
+    DeltaDisclosure,
+    DeltaProbability,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    FPrivacy,
+    Joined,
+    KAnonymity,
+    LDiversity,
+    Level,
+    Model,
+    Prior,
+    RecursiveLDiversity,
+    RhoPrivacy,
+    TCloseness,
+    ValueCaps,
+)
+from oneoff.table import Attribute
+
+Groups = list[list[int]]
+Case = tuple[Model, Groups, list[int]]
+
+
+def verdicts(model: Model, groups: Groups, prior: list[int]) -> list[bool]:
+    return [not bad for bad in model.failing(Counts.of(groups), Prior.of(prior))]
+
+
+def stronger(model: Model, level: Level, by: Fraction = Fraction(1, 10**6)) -> Model:
+    """The promise with a parameter a little stronger than the level."""
+    if isinstance(model, KAnonymity | DistinctLDiversity):
+        return model.at(int(level) + 1)
+    exact = Fraction(str(level))
+    return model.at(exact * (1 + by if model.larger_is_safer else 1 - by))
+
+
+# --- twins
+
+
+@settings(max_examples=1500)
+@given(cases())
+def test_every_group_is_judged_as_by_its_twin(case: Case) -> None:
+    model, groups, prior = case
+    expected = [keeps(model, group, prior) for group in groups]
+    assert verdicts(model, groups, prior) == expected
+    assert model.holds(groups, prior) is all(expected)
+    assert [model.holds(group, prior) for group in groups] == expected
+
+
+@settings(max_examples=300)
+@given(tables().flatmap(lambda table: st.tuples(any_models(len(table[1])), st.just(table))))
+def test_joined_promises_are_kept_together(case: tuple[Model, tuple[Groups, list[int]]]) -> None:
+    model, (groups, prior) = case
+    assert verdicts(model, groups, prior) == [keeps(model, group, prior) for group in groups]
+    broken = [sum(not keeps(part, group, prior) for part in model.parts()) for group in groups]
+    if isinstance(model, Joined):
+        assert model.scores(Counts.of(groups), Prior.of(prior)).tolist() == broken
+
+
+@settings(max_examples=400)
+@given(st.data())
+def test_closeness_is_the_cheapest_transport(data: st.DataObject) -> None:
+    groups, prior = data.draw(tables())
+    tree = data.draw(trees(len(prior)))
+    for model in (TCloseness(1), TCloseness(1, "ordered"), TCloseness.on_tree(1, tree)):
+        worst = max(earth_mover(group, prior, model.distance, tree) for group in groups)
+        assert model.level(groups, prior) == worst
+        assert model.at(worst).holds(groups, prior)
+        assert worst == 0 or not stronger(model, worst).holds(groups, prior)
+
+
+def test_hierarchical_closeness_is_bound_to_the_values_that_occur() -> None:
+    from oneoff.table import Hierarchy
+
+    tree = Hierarchy.from_rows([["flu", "lung", "*"], ["cold", "lung", "*"], ["gout", "joint", "*"]])
+    bound = TCloseness("0.25", "hierarchical").bind(
+        Attribute("d", "categorical", np.array(["flu", "gout"], object), tree)
+    )
+    assert bound.level([[1, 0]], [1, 1]) == Fraction(1, 2)  # half a person moves through the root
+    whole = TCloseness("0.25", "hierarchical").bind(
+        Attribute("d", "categorical", np.array(["flu", "cold", "gout"], object), tree)
+    )
+    assert whole.level([[2, 0, 0]], [1, 1, 0]) == Fraction(1, 4)  # half a person moves below "lung"
+    with pytest.raises(BadGuarantee, match="hierarchy"):
+        TCloseness("0.25", "hierarchical").holds([1, 1], [1, 1])
+
+
+@given(st.integers(10**9, 10**25), st.lists(st.integers(1, 10**6), min_size=2, max_size=4))
+def test_enormous_priors_do_not_overflow(scale: int, counts: list[int]) -> None:
+    prior = [count * scale + i for i, count in enumerate(reversed(counts))]
+    for model in (TCloseness(1), TCloseness(1, "ordered")):
+        assert model.level([counts], prior) == earth_mover(counts, prior, model.distance)
+
+
+# --- laws of the level
+
+
+@settings(max_examples=1000)
+@given(cases())
+def test_a_promise_holds_at_its_level_and_not_beyond(case: Case) -> None:
+    model, groups, prior = case
+    level = model.level(groups, prior)
+    if math.isinf(level):
+        return
+    assert model.at(level).holds(groups, prior)
+    assert model.at(level).parameter() == pytest.approx(float(level), rel=1e-12)
+    extreme = level == 0 or (isinstance(model, DeltaDisclosure) and level <= 1e-12)
+    if not extreme:
+        assert not stronger(model, level).holds(groups, prior)
+
+
+@settings(max_examples=500)
+@given(cases())
+def test_a_promise_is_kept_exactly_when_the_level_reaches_it(case: Case) -> None:
+    model, groups, prior = case
+    level, asked = model.level(groups, prior), model.parameter()
+    if math.isfinite(level) and abs(float(level) - float(asked)) <= 1e-6 * float(asked):
+        return  # entropy, c and delta have levels that are only just reached
+    assert model.holds(groups, prior) is (level >= asked if model.larger_is_safer else level <= asked)
+
+
+@settings(max_examples=500)
+@given(cases())
+def test_an_infinite_level_means_that_no_parameter_would_do(case: Case) -> None:
+    model, groups, prior = case
+    if math.isinf(model.level(groups, prior)):
+        weakest: Model = model.at(10**9)
+        assert not weakest.holds(groups, prior)
+        assert not all(keeps(weakest, group, prior) for group in groups)
+
+
+@settings(max_examples=500)
+@given(cases())
+def test_scores_find_the_worst_group(case: Case) -> None:
+    model, groups, prior = case
+    scores = model.scores(Counts.of(groups), Prior.of(prior))
+    worst = float(scores.min() if model.larger_is_safer else scores.max())
+    level = float(model.level(groups, prior))
+    assert worst == level or abs(worst - level) <= 1e-6 * max(1.0, abs(level))
+
+
+@settings(max_examples=300)
+@given(tables(most=10**6), st.data())
+def test_levels_of_large_groups_hold(table: tuple[Groups, list[int]], data: st.DataObject) -> None:
+    groups, prior = table
+    model = data.draw(single_models(len(prior)))
+    level = model.level(groups, prior)
+    if math.isfinite(level):
+        assert model.at(level).holds(groups, prior)
+
+
+def test_delta_disclosure_holds_at_its_level_however_small() -> None:
+    """|ln(q/p)| near 1e-6 has fewer correct digits than a float shows."""
+    for more in range(1, 200, 7):
+        groups, prior = [[500_000 + more, 500_000]], [1, 1]
+        model = DeltaDisclosure(1)
+        level = model.level(groups, prior)
+        assert model.at(level).holds(groups, prior)
+        assert not stronger(model, level).holds(groups, prior)
+
+
+# --- laws of union
+
+
+@settings(max_examples=700)
+@given(cases())
+def test_the_union_of_groups_that_keep_a_promise_keeps_it(case: Case) -> None:
+    model, groups, prior = case
+    kept = [group for group in groups if model.holds(group, prior)]
+    for first in kept:
+        for second in kept:
+            assert model.holds([a + b for a, b in zip(first, second, strict=True)], prior)
+
+
+@settings(max_examples=500)
+@given(tables(own_prior=True).flatmap(lambda table: st.tuples(single_models(len(table[1])), st.just(table))))
+def test_the_whole_table_keeps_every_reachable_promise(case: tuple[Model, tuple[Groups, list[int]]]) -> None:
+    model, (groups, prior) = case
+    level = model.level(groups, prior)
+    if math.isfinite(level):  # some partition reaches this level, so the table as one group does
+        assert model.at(level).holds(prior, prior)
+    if isinstance(model, BasicBetaLikeness | BetaLikeness | DeltaDisclosure | TCloseness):
+        assert model.holds(prior, prior)
+
+
+# --- caps
+
+
+@settings(max_examples=500)
+@given(cases())
+def test_caps_say_how_many_people_may_have_a_value(case: Case) -> None:
+    model, groups, prior = case
+    caps = model.caps(prior)
+    capped = not isinstance(
+        model, KAnonymity | DeltaProbability | DistinctLDiversity | EntropyLDiversity | RecursiveLDiversity | TCloseness
+    )
+    assert (caps is not None) is capped
+    if caps is None:
+        return
+    for group in groups:
+        size = sum(group)
+        fits = all(count <= math.floor(cap * size) for count, cap in zip(group, caps.ceiling, strict=True))
+        fits_most = all(count <= caps.most(value, size) for value, count in enumerate(group))
+        floors = caps.floor or (Fraction(0),) * len(group)
+        enough = all(count >= math.ceil(floor * size) for count, floor in zip(group, floors, strict=True))
+        assert fits is fits_most
+        assert model.holds(group, prior) is (fits and enough)
+
+
+@given(tables(), st.data())
+def test_joined_caps_are_the_lowest(table: tuple[Groups, list[int]], data: st.DataObject) -> None:
+    groups, prior = table
+    parts = (LDiversity(2), BetaLikeness(data.draw(st.integers(0, 3))), DeltaDisclosure(2))
+    caps = Joined(parts).caps(prior)
+    assert caps is not None
+    assert caps.failing(Counts.of(groups)).tolist() == [not keeps(Joined(parts), group, prior) for group in groups]
+    assert Joined((KAnonymity(2), DistinctLDiversity(2))).caps(prior) is None
+
+
+# --- what other tools get wrong
+
+
+def test_the_tail_of_recursive_diversity_starts_at_the_lth_value() -> None:
+    assert not RecursiveLDiversity(1, 3).holds([98, 1, 1])
+    assert RecursiveLDiversity(1, 3).level([98, 1, 1]) == pytest.approx(98)
+    assert not RecursiveLDiversity(98, 3).holds([98, 1, 1])  # the inequality is strict
+    assert RecursiveLDiversity("98.001", 3).holds([98, 1, 1])
+    assert RecursiveLDiversity(3, 3).level([98, 1, 1, 0], [98, 1, 1, 5]) == pytest.approx(98)
+    assert RecursiveLDiversity(1000, 3).level([[50, 50, 0]]) == math.inf
+
+
+def test_disclosed_halves_keep_no_enhanced_beta() -> None:
+    groups, prior = [[5, 0], [0, 5]], [5, 5]
+    assert BetaLikeness(1).level(groups, prior) == math.inf
+    assert not BetaLikeness(10**6).holds(groups, prior)
+    assert BasicBetaLikeness(1).level(groups, prior) == 1
+    assert BasicBetaLikeness(1).holds(groups, prior)
+
+
+def test_enhanced_beta_is_the_logarithm_for_common_values() -> None:
+    prior = [60, 20, 20]  # the cap of the first is 0.6 (1 - ln 0.6) = 0.906...
+    assert BetaLikeness(5).holds([906, 47, 47], prior)
+    assert not BetaLikeness(5).holds([907, 47, 46], prior)
+    assert BetaLikeness(5).level([906, 47, 47], prior) == Fraction(906, 600) - 1
+
+
+def test_a_missing_value_breaks_delta_disclosure_whatever_delta() -> None:
+    assert DeltaDisclosure(1).level([[4, 0], [1, 5]], [5, 5]) == math.inf
+    assert not DeltaDisclosure(50).holds([[4, 0], [1, 5]], [5, 5])
+    assert DeltaDisclosure("1e30").holds([[1, 10**6], [5, 5]], [1, 1])  # but nothing else does
+
+
+def test_l_diversity_is_about_shares_not_distinct_values() -> None:
+    assert DistinctLDiversity(3).holds([98, 1, 1])
+    assert not LDiversity("1.03").holds([98, 1, 1])
+    assert LDiversity(3).level([[1, 1, 1], [2, 1, 1]]) == 2
+
+
+def test_a_value_outside_the_prior_is_never_believed() -> None:
+    for model in (BasicBetaLikeness(100), BetaLikeness(100), DeltaDisclosure(100), FPrivacy(100, 0)):
+        assert model.level([1, 1], [1, 0]) == math.inf
+        assert not model.holds([1, 1], [1, 0])
+
+
+@pytest.mark.parametrize("copies", [1, 100, 1000, 10**6])
+def test_ties_of_entropy_are_decided_exactly_at_every_size(copies: int) -> None:
+    """Shares of 1/2 and four times 1/8 are exactly as varied as four equal ones."""
+    tie = [4 * copies, copies, copies, copies, copies]
+    assert EntropyLDiversity(4).holds(tie)
+    assert not EntropyLDiversity("4.0000000001").holds(tie)
+    assert EntropyLDiversity(4).level(tie) == 4
+    assert EntropyLDiversity(5).holds([copies] * 5)
+    assert not EntropyLDiversity("5.00000000000000000001").holds([copies] * 5)
+    assert not EntropyLDiversity(5).holds([copies + 1] + [copies] * 4)
+
+
+@pytest.mark.parametrize(
+    ("model", "groups", "prior", "level"),
+    [
+        (KAnonymity(2), [[3, 4], [2, 3]], [5, 7], 5),
+        (DeltaProbability("0.5"), [[3, 4], [2, 3]], [5, 7], Fraction(1, 5)),
+        (LDiversity(2), [[3, 4], [2, 3]], [5, 7], Fraction(5, 3)),
+        (BasicBetaLikeness(2), [[3, 1], [1, 3]], [4, 4], Fraction(1, 2)),
+        (TCloseness(1), [[3, 1], [1, 3]], [4, 4], Fraction(1, 4)),
+        (TCloseness(1, "ordered"), [[1, 0, 0], [0, 1, 1]], [1, 1, 1], Fraction(1, 2)),
+        (FPrivacy(2, "0.25"), [[3, 1], [1, 3]], [4, 4], 1),
+        (RhoPrivacy("0.5", "0.9"), [[3, 1], [1, 3]], [4, 4], Fraction(3, 4)),
+        (RhoPrivacy("0.4", "0.9"), [[3, 1], [1, 3]], [4, 4], 0),
+        (ValueCaps({"a": "0.5", "b": "1"}), [[3, 1], [1, 3]], [4, 4], Fraction(3, 2)),
+    ],
+)
+def test_levels_by_hand(model: Model, groups: Groups, prior: list[int], level: Level) -> None:
+    assert model.level(groups, prior) == level
+
+
+def test_salaries_of_the_t_closeness_paper() -> None:
+    """Li et al. 2007, section 4: salaries 3k..11k; {3,4,5}k is 0.375 away, {6,8,11}k 0.167 (table 5 and its text)."""
+    prior = [1] * 9
+    assert TCloseness(1, "ordered").level([1, 1, 1, 0, 0, 0, 0, 0, 0], prior) == Fraction(3, 8)
+    assert TCloseness(1, "ordered").level([0, 0, 0, 1, 0, 1, 0, 0, 1], prior) == Fraction(1, 6)
+
+
+# --- arguments
+
+
+def test_counts_and_priors_come_in_many_forms() -> None:
+    matrix = np.array([[2, 1], [1, 2]], dtype=np.uint8)
+    for prior in ([3, 3], (0.5, 0.5), np.array([0.5, 0.5]), [Fraction(1, 2)] * 2, Prior.of([3, 3]), np.array([3, 3])):
+        assert BasicBetaLikeness("1/3").holds(matrix, prior)
+        assert not BasicBetaLikeness("0.3333").holds(matrix, prior)
+    assert Prior.of([0.1, 0.2, 0.7]).count == (1, 2, 7)  # decimals mean what they print
+
+
+@given(tables())
+def test_people_in_groups_are_counted(table: tuple[Groups, list[int]]) -> None:
+    groups, _ = table
+    people = [(g, v) for g, group in enumerate(groups) for v, count in enumerate(group) for _ in range(count)]
+    owner, value = (np.array(column, dtype=np.int32) for column in zip(*reversed(people), strict=True))
+    found, expected = Counts.of_groups(owner, value), Counts.of(groups)
+    for field in ("start", "value", "count", "size", "distinct", "owner"):
+        np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
+    assert [found.group_counts(g, len(groups[0])) for g in range(len(groups))] == groups
+
+
+def test_sparse_and_dense_counting_agree() -> None:
+    rng = np.random.default_rng(5)
+    owner, value = np.arange(3000) % 1500, rng.integers(0, 1000, 3000)
+    sparse = Counts.of_groups(owner, value)  # 1.5 million cells for 3000 people
+    assert [sparse.group_counts(7, 1000)[v] for v in value[owner == 7]] != [0, 0]
+    assert sparse.size.tolist() == [2] * 1500
+    dense = np.zeros((1500, 1000), dtype=np.int64)
+    np.add.at(dense, (owner, value), 1)
+    np.testing.assert_array_equal(sparse.value, Counts.of(dense).value)
+    np.testing.assert_array_equal(sparse.count, Counts.of(dense).count)
+
+
+@pytest.mark.parametrize("bad", [[-1, 2], [0.5, 0.5], [0, 0], [[1, 1], [0, 0]], [], [[[1]]], ["1"]])
+def test_impossible_counts_are_refused(bad: Any) -> None:
+    with pytest.raises(BadValue) as caught:
+        KAnonymity(1).holds(bad)
+    assert caught.value.allowed
+
+
+@pytest.mark.parametrize("bad", [[], [0, 0], [-1, 2], [float("nan"), 1.0], [float("inf"), 1.0], ["many", 1], [None, 1]])
+def test_impossible_priors_are_refused(bad: Any) -> None:
+    with pytest.raises(BadValue):
+        BasicBetaLikeness(1).holds([1, 1], bad)
+
+
+def test_more_values_than_the_prior_has_are_refused() -> None:
+    with pytest.raises(BadValue, match="more values than the prior"):
+        LDiversity(1).holds([1, 1, 1], [1, 1])
+
+
+def test_only_promises_that_compare_with_the_whole_table_need_its_prior() -> None:
+    free = (KAnonymity(2), DeltaProbability("0.5"), LDiversity(2), DistinctLDiversity(2), RecursiveLDiversity(3, 2))
+    for model in (*free, EntropyLDiversity(2), Joined(free)):
+        assert model.holds([1, 1])
+    for model in (BetaLikeness(1), TCloseness(1), DeltaDisclosure(1), FPrivacy(1), RhoPrivacy(0, 1)):
+        with pytest.raises(BadValue, match="prior is needed"):
+            model.holds([1, 1])
+
+
+def test_caps_for_other_values_are_refused() -> None:
+    caps = ValueCaps({"a": "0.5", "b": "0.6"})
+    with pytest.raises(BadGuarantee, match="caps"):
+        caps.holds([1, 1, 1], [1, 1, 1])
+    labels = np.array(["b", "a"], dtype=object)
+    bound = caps.bind(Attribute("d", "categorical", labels))
+    assert bound.holds([6, 4], [1, 1])
+    assert not bound.holds([4, 6], [1, 1])
+    with pytest.raises(BadGuarantee, match="no cap for: c; unknown values: b"):
+        caps.bind(Attribute("d", "categorical", np.array(["a", "c"], dtype=object)))
+
+
+@given(cases())
+@example((RecursiveLDiversity(2, 1), [[1]], [1]))
+def test_every_promise_has_a_sentence_and_a_subject(case: Case) -> None:
+    model = case[0]
+    assert len(model.sentence()) > 30
+    assert model.about == ("identity" if isinstance(model, KAnonymity | DeltaProbability) else "values")
+    assert model.parts() == (model,)

@@ -1,0 +1,299 @@
+"""The release folder: two halves, written whole or not at all, nothing secret in the public one."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oneoff
+from oneoff.errors import DamagedRelease, FolderExists, FolderNotWritable, PromiseBroken
+from oneoff.models import Counts
+from oneoff.publish import publish
+from oneoff.releases import Ranges
+from oneoff.releases.load import load_links, load_release
+from oneoff.table import Table
+from oneoff.table.read import read_table
+from tests.tables import promises, tables
+
+
+@pytest.fixture
+def release(people: Table) -> oneoff.Generalized:
+    made = publish(people, "l-diversity:3", seed=20260101, job='input = "people.csv"\n').release
+    return replace(made, private={**made.private, "report.html": b"<html>drawn elsewhere</html>"})
+
+
+def test_both_halves_and_nothing_else(release: oneoff.Generalized, tmp_path: Path) -> None:
+    folder = release.write(tmp_path / "out", csv=True)
+    assert {p.name for p in folder.iterdir()} == {"public", "private"}
+    assert {p.name for p in (folder / "public").iterdir()} == {"data.parquet", "data.csv", "release.json"}
+    private = {p.name for p in (folder / "private").iterdir()}
+    assert private == {"verdict.json", "summary.json", "report.html", "links.parquet", "seed", "job.toml"}
+    assert [p.name for p in tmp_path.iterdir()] == ["out"], "nothing is left aside"
+
+
+def test_no_csv_unless_asked(release: oneoff.Generalized, tmp_path: Path) -> None:
+    folder = release.write(tmp_path / "out")
+    assert not (folder / "public" / "data.csv").exists()
+
+
+def test_nothing_secret_in_the_public_half(release: oneoff.Generalized, tmp_path: Path) -> None:
+    folder = release.write(tmp_path / "out", csv=True)
+    described = (folder / "public" / "release.json").read_text()
+    assert "20260101" not in described
+    assert str(tmp_path) not in described
+    keys = set(json.loads(described))
+    assert not keys & {"seed", "links", "job", "time", "date", "path", "verdict", "worst"}
+    columns = pq.read_schema(folder / "public" / "data.parquet").names
+    assert not set(columns) & {"row", "index", "record", "person", "__index_level_0__", ""}
+    assert b"pandas" not in (folder / "public" / "data.parquet").read_bytes()
+
+
+def test_rows_are_shuffled_and_links_know_the_way_back(
+    release: oneoff.Generalized, people: Table, tmp_path: Path
+) -> None:
+    folder = release.write(tmp_path / "out")
+    published = pq.read_table(folder / "public" / "data.parquet")
+    assert people.sensitive is not None
+    truth = people.sensitive.labels[people.values].tolist()
+    in_order = published["occupation"].to_pylist()
+    assert in_order != truth
+    links = load_links(folder)
+    assert links is not None
+    assert [in_order[record] for record in links] == truth
+
+
+def test_ranges_contain_values_and_csv_says_the_same(
+    release: oneoff.Generalized, people: Table, tmp_path: Path
+) -> None:
+    folder = release.write(tmp_path / "out", csv=True)
+    published = pq.read_table(folder / "public" / "data.parquet").to_pylist()
+    links = load_links(folder)
+    assert links is not None
+    age = people.attribute("age")
+    for person in range(people.rows):
+        record = published[links[person]]
+        assert record["age_min"] <= age.labels[people.codes[person, 0]] <= record["age_max"]
+    import csv
+
+    with (folder / "public" / "data.csv").open(newline="") as file:
+        for line, record in zip(csv.DictReader(file), published, strict=True):
+            assert line["age"] == f"[{record['age_min']}, {record['age_max']}]"
+            assert line["gender"] == "{" + ", ".join(record["gender"]) + "}"
+            assert line["group"] == str(record["group"])
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_what_is_written_is_what_is_read(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    table = data.draw(tables())
+    model = data.draw(promises(table))
+    if not model.holds(Counts.of(table.counts), table.counts):
+        return
+    form = data.draw(st.sampled_from(["range", "set"]))
+    outcome = publish(table, model, options={"numeric_as": form})
+    folder = tmp_path_factory.mktemp("round") / "out"
+    release = replace(outcome.release, private={})
+    release.write(folder)
+    back = load_release(folder / "public")
+    assert back.to_arrow().equals(release.to_arrow())
+    assert back.guarantee == release.guarantee or "caps" in release.guarantee
+    verdict = oneoff.verify(folder / "public")
+    assert verdict.holds
+    assert verdict.levels == outcome.verdict.levels
+    measured, again = oneoff.utility(release, table), oneoff.utility(back, table)
+    assert again.gcp == pytest.approx(measured.gcp)
+    assert again.gcp_set == pytest.approx(measured.gcp_set)
+    assert again.ail == pytest.approx(measured.ail)
+
+
+def test_an_existing_folder_is_refused(release: oneoff.Generalized, tmp_path: Path) -> None:
+    release.write(tmp_path / "out")
+    with pytest.raises(FolderExists, match=r"exists already.*overwrite"):
+        release.write(tmp_path / "out")
+    release.write(tmp_path / "out", overwrite=True)
+
+
+def test_overwriting_never_eats_other_files(release: oneoff.Generalized, tmp_path: Path) -> None:
+    thesis = tmp_path / "out" / "thesis.tex"
+    thesis.parent.mkdir()
+    thesis.write_text("years of work")
+    with pytest.raises(FolderExists, match="not a release"):
+        release.write(tmp_path / "out", overwrite=True)
+    assert thesis.read_text() == "years of work"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions as on POSIX")
+def test_a_read_only_place(release: oneoff.Generalized, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    if os.geteuid() == 0:  # root may write anywhere: let the system call say no, as it does for everybody else
+
+        def refuse(self: Path, *args: object, **kwargs: object) -> None:
+            raise PermissionError(13, "Permission denied", str(self))
+
+        monkeypatch.setattr(Path, "mkdir", refuse)
+    else:
+        locked.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    with pytest.raises(FolderNotWritable, match="Permission denied"):
+        release.write(locked / "out")
+
+
+@pytest.mark.parametrize("function", ["write_table", "describe", "replace"])
+def test_a_crash_in_the_middle_leaves_no_folder(
+    function: str, release: oneoff.Generalized, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from oneoff.releases import write
+
+    def crash(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("the disk is on fire")
+
+    target = {"write_table": (pq, "write_table"), "describe": (write, "describe"), "replace": (write, "_replace")}
+    monkeypatch.setattr(*target[function], crash)
+    with pytest.raises(RuntimeError, match="on fire"):
+        release.write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_crash_while_overwriting_keeps_the_old_release(
+    release: oneoff.Generalized, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from oneoff.releases import write
+
+    folder = release.write(tmp_path / "out")
+    before = (folder / "public" / "release.json").read_bytes()
+
+    def crash(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("the disk is on fire")
+
+    monkeypatch.setattr(write, "describe", crash)
+    with pytest.raises(RuntimeError, match="on fire"):
+        release.write(folder, overwrite=True)
+    assert (folder / "public" / "release.json").read_bytes() == before
+    assert oneoff.verify(folder).holds
+
+
+def test_a_broken_release_is_withheld(release: oneoff.Generalized, tmp_path: Path) -> None:
+    release = replace(release, broken="somebody would be recognised")
+    with pytest.raises(PromiseBroken, match="withheld"):
+        release.write(tmp_path / "out")
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"private"}
+    release.write(tmp_path / "out2", even_if_broken=True)
+    assert (tmp_path / "out2" / "public" / "data.parquet").exists()
+
+
+@pytest.mark.parametrize("harm", ["change", "remove", "describe"])
+def test_damage_is_noticed(harm: str, release: oneoff.Generalized, tmp_path: Path) -> None:
+    public = release.write(tmp_path / "out") / "public"
+    if harm == "change":
+        table = pq.read_table(public / "data.parquet")
+        pq.write_table(table.slice(1), public / "data.parquet")
+    elif harm == "remove":
+        (public / "data.parquet").unlink()
+    else:
+        (public / "release.json").write_text("{}")
+    with pytest.raises(DamagedRelease):
+        oneoff.verify(public)
+
+
+def forged(public: Path, change: dict[str, object], rows: pa.Table | None = None) -> None:
+    """Change a release and its hashes, as a cheat would."""
+    import hashlib
+
+    if rows is not None:
+        pq.write_table(rows, public / "data.parquet")
+    described = json.loads((public / "release.json").read_text()) | change
+    described["files"] = {"data.parquet": hashlib.sha256((public / "data.parquet").read_bytes()).hexdigest()}
+    (public / "release.json").write_text(json.dumps(described))
+
+
+def test_a_forged_promise_does_not_verify(release: oneoff.Generalized, tmp_path: Path) -> None:
+    public = release.write(tmp_path / "out") / "public"
+    forged(public, {"guarantee": "l-diversity:4"})
+    verdict = oneoff.verify(public)
+    assert not verdict.holds
+    assert verdict.people_above > 0
+
+
+def test_records_left_out_do_not_verify(release: oneoff.Generalized, tmp_path: Path) -> None:
+    public = release.write(tmp_path / "out") / "public"
+    forged(public, {}, pq.read_table(public / "data.parquet").slice(3))
+    verdict = oneoff.verify(public)
+    assert not verdict.holds
+    assert "prior" in verdict.problems[0]
+
+
+def test_one_group_with_two_boxes_does_not_verify(release: oneoff.Generalized, tmp_path: Path) -> None:
+    public = release.write(tmp_path / "out") / "public"
+    table = pq.read_table(public / "data.parquet")
+    ages = table["age_max"].to_numpy().copy()
+    ages[0] += 1
+    place = table.column_names.index("age_max")
+    forged(public, {}, table.set_column(place, "age_max", pa.array(ages)))
+    assert any("different quasi-identifiers" in problem for problem in oneoff.verify(public).problems)
+
+
+def test_ranges_do_not_list_the_numbers_of_the_table(tmp_path: Path) -> None:
+    incomes = np.random.default_rng(1).integers(1000, 90000, 50)
+    frame = pa.table({"income": incomes, "s": ["a", "b"] * 25})
+    release = oneoff.anonymize(read_table(frame, quasi="income", sensitive="s"), "k-anonymity:10")
+    public = release.write(tmp_path / "out") / "public"
+    described = json.loads((public / "release.json").read_text())["quasi"][0]
+    assert described["domain"] == [int(incomes.min()), int(incomes.max())]
+    assert isinstance(release.cells[0], Ranges)
+
+
+def test_kept_columns_travel_with_the_sensitive_value_and_nulls_stay(tmp_path: Path) -> None:
+    frame = pa.table(
+        {"age": [1, 2, 3, 4], "s": ["a", "b", "c", "d"], "visit": [2001, None, 2003, 2004], "name": list("wxyz")}
+    )
+    table = read_table(frame, quasi="age", sensitive="s", keep="visit", identifiers="name")
+    folder = oneoff.anonymize(table, "k-anonymity:2").write(tmp_path / "out")
+    back = load_release(folder).to_arrow()
+    assert "name" not in back.column_names
+    assert set(zip(back["s"].to_pylist(), back["visit"].to_pylist(), strict=True)) == {
+        ("a", 2001), ("b", None), ("c", 2003), ("d", 2004),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_the_same_kind_of_frame_comes_back(library: str) -> None:
+    import pandas as pd
+    import polars as pl
+
+    frame = pa.table({"age": [1, 2, 3, 4], "s": ["a", "b", "c", "d"]})
+    given = {"pandas": frame.to_pandas(), "polars": pl.from_arrow(frame), "pyarrow": frame}[library]
+    kind = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}[library]
+    release = oneoff.anonymize(read_table(given, quasi="age", sensitive="s"), "k-anonymity:2")
+    assert isinstance(release.to_native(), kind)
+    assert list(release.to_pandas().columns) == list(release.to_polars().columns)
+
+
+def test_dates_are_ranges_of_dates(tmp_path: Path) -> None:
+    from datetime import date
+
+    days = [date(2020, 1, day) for day in range(1, 9)]
+    frame = pa.table({"day": days, "s": list("abababab")})
+    folder = oneoff.anonymize(read_table(frame, quasi="day", sensitive="s"), "k-anonymity:4").write(
+        tmp_path / "out", csv=True
+    )
+    records = load_release(folder).to_arrow().to_pylist()
+    assert {record["day_min"] for record in records} == {date(2020, 1, 1), date(2020, 1, 5)}
+    assert "[2020-01-01, 2020-01-04]" in (folder / "public" / "data.csv").read_text()
+
+
+def test_a_comma_inside_a_value_is_not_taken_for_the_comma_of_a_set(tmp_path: Path) -> None:
+    frame = pa.table({"school": ["none", "Grade 12, no diploma"] * 2, "s": list("abcd")})
+    table = read_table(frame, quasi="school", sensitive="s")
+    folder = oneoff.anonymize(table, "k-anonymity:4").write(tmp_path / "out", csv=True)
+    line = (folder / "public" / "data.csv").read_text().splitlines()[1]
+    assert line.startswith('"{""Grade 12, no diploma"", none}"')

@@ -1,0 +1,175 @@
+"""The page: what it must say, and what must never get into it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from oneoff import Table, audit, models, read_table, sample
+from oneoff.publish import Outcome, publish
+from oneoff.report import report_html
+from oneoff.report.plots import _belief_bins, _size_edges, _size_names
+from oneoff.table.sample import SAMPLE_ROLES
+
+SCRIPT = "<script>alert(1)</script>"
+LONG = "q" * 10_000
+
+
+@pytest.fixture(scope="module")
+def people() -> Table:
+    return read_table(sample(600, seed=5, values=12), **SAMPLE_ROLES)
+
+
+@pytest.fixture(scope="module")
+def outcome(people: Table) -> Outcome:
+    return publish(people, "basic-beta-likeness:2+k-anonymity:4", seed=1)
+
+
+@pytest.fixture(scope="module")
+def page(people: Table, outcome: Outcome) -> str:
+    return report_html(outcome.as_dict(), outcome.verdict, outcome.utility, people)
+
+
+class _Reader(HTMLParser):
+    """Text, tags, and whether every tag that was opened is closed in turn."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+
+def test_says_the_verdict_the_promises_and_that_it_is_private(page: str, outcome: Outcome) -> None:
+    read = _Reader(page)
+    assert read.open == []
+    assert outcome.verdict.sentence() in read.text
+    assert "Is the promise kept? Yes" in read.text
+    assert read.text.index("Private.") < read.text.index("Release report", read.text.index("Private."))
+    for part in outcome.verdict.parts:
+        assert part.sentence[1:] in read.text
+    for heading in ("Who it was checked against", "before and after", "What this page does not say"):
+        assert heading in read.text
+    assert read.tags.count("svg") == 4
+    for name in outcome.verdict.levels:
+        assert name in read.text
+
+
+def test_needs_nothing_from_anywhere(page: str) -> None:
+    read = _Reader(page)
+    assert not {"script", "link", "img", "iframe", "object", "image"} & set(read.tags)
+    assert not [name for name, _ in read.attributes if name in ("src", "href", "xlink:href") or name.startswith("on")]
+    assert not re.search(r"https?:|@import|url\((?!#)", page)
+
+
+def test_says_no_when_the_promise_is_broken(people: Table, outcome: Outcome) -> None:
+    broken = audit(outcome.release, people, models.parse("l-diversity:11+delta-disclosure:0.01"))
+    assert not broken.holds
+    text = _Reader(report_html(outcome.as_dict(), broken, outcome.utility, people)).text
+    assert "Is the promise kept? No The promise DOES NOT hold" in text
+    assert "BROKEN" in text
+    assert "delta-disclosure 0.01 none" in text  # an infinite level
+
+
+def test_problems_stand_at_the_top(people: Table, outcome: Outcome) -> None:
+    verdict = replace(outcome.verdict, holds=False, problems=("a person has <no> record",))
+    text = _Reader(report_html(outcome.as_dict(), verdict, outcome.utility, people)).text
+    assert text.index("a person has <no> record") < text.index("What was promised")
+
+
+def test_labels_are_data_and_never_markup() -> None:
+    rng = np.random.default_rng(0)
+    labels = [SCRIPT, '"><b>bold</b>', "日本 & 'naïve'", LONG, LONG + "r", "\x1b[31mred\x07", "\u202eback"]
+    values = [labels[i] for i in rng.integers(0, len(labels), 200)]
+    frame = pa.table({f"<i>{SCRIPT}": rng.integers(0, 9, 200), LONG: values, "値": values})
+    names = frame.column_names
+    table = read_table(frame, quasi=names[:2], sensitive=names[2])
+    outcome = publish(table, "basic-beta-likeness:1", seed=1)
+    page = report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table)
+    read = _Reader(page)
+    assert not {"script", "b", "i"} & set(read.tags)
+    assert SCRIPT in read.text
+    assert "日本 & 'naïve'" in read.text
+    assert "q" * 100 not in page
+    assert not set(page) & set("\x1b\x07\u202e")
+
+
+def test_without_a_sensitive_column_there_is_nothing_about_values() -> None:
+    table = read_table(pa.table({"age": [1, 1, 2, 2]}), quasi=["age"])
+    outcome = publish(table, "k-anonymity:2", seed=1)
+    read = _Reader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table))
+    assert "may be believed" not in read.text
+    assert "How near anyone comes" not in read.text
+    assert read.tags.count("svg") == 2
+
+
+def test_one_person_in_one_group() -> None:
+    table = read_table(pa.table({"age": [30], "disease": ["flu"]}), quasi=["age"], sensitive="disease")
+    outcome = publish(table, "l-diversity:1", seed=1)
+    text = _Reader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table)).text
+    assert "recursive-l-diversity none" in text
+    assert "chance of recognising the most exposed person 100.00% 100.00%" in text
+
+
+def test_shows_the_most_common_of_many_values() -> None:
+    table = read_table(sample(3000, seed=1, values=1000, sensitive="zipf"), **SAMPLE_ROLES)
+    outcome = publish(table, "l-diversity:3", seed=1)
+    assert table.sensitive is not None
+    text = _Reader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table)).text
+    assert f"The 15 most common of {table.sensitive.size:,} values" in text
+
+
+def test_ceilings_that_cannot_be_had_again_are_not_drawn(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    table = read_table(pa.table({"age": [1, 2, 3, 4], "d": list("abab")}), quasi=["age"], sensitive="d")
+    model = models.ValueCaps({"a": "0.6", "b": "0.6"}, source="caps.csv")
+    outcome = publish(table, model, seed=1)
+    arguments = (outcome.as_dict(), outcome.verdict, outcome.utility, table)
+    monkeypatch.chdir(tmp_path)
+    drawn = "highest belief allowed"
+    assert drawn not in report_html(*arguments)
+    assert drawn in report_html(*arguments, model=outcome.release.model)
+    (tmp_path / "caps.csv").write_text("value,cap\na,0.9\nb,0.9\n")  # another file of that name
+    assert drawn not in report_html(*arguments)
+
+
+def test_only_beliefs_above_their_cap_are_drawn_above_the_limit() -> None:
+    belief, cap = np.array([3 / 15, 0.1, 0.3, 0.5]), np.array([0.2, 0.2, 0.2, 0.0])
+    bins = [(round(b["low"], 2), b["people"], b["colour"]) for b in _belief_bins(belief, cap) if b["people"]]
+    assert [(low, people) for low, people, _ in bins] == [(0.45, 1), (0.95, 1), (1.45, 1), (1.95, 1)]
+    assert [colour for *_, colour in bins] == ["#2a6496", "#2a6496", "#b3261e", "#b3261e"]
+
+
+def test_every_group_size_has_a_bin() -> None:
+    edges = _size_edges(5_000_000)
+    assert edges[:8] == [1, 2, 5, 10, 20, 50, 100, 200]
+    assert edges[-2] <= 5_000_000 < edges[-1]
+    assert _size_names(edges)[:3] == ["1", "2-4", "5-9"]
+    assert _size_names(edges)[-1] == "5M-10M"
+    assert len(set(_size_names(edges))) == len(edges) - 1

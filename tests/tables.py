@@ -1,0 +1,103 @@
+"""Random small tables and promises for property tests."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+
+from oneoff.models import (
+    BasicBetaLikeness,
+    BetaLikeness,
+    DeltaDisclosure,
+    DeltaProbability,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    FPrivacy,
+    Joined,
+    KAnonymity,
+    LDiversity,
+    Model,
+    RecursiveLDiversity,
+    RhoPrivacy,
+    TCloseness,
+    ValueCaps,
+)
+from oneoff.table import Attribute, Hierarchy, Table
+
+__all__ = ["models", "promises", "tables"]
+
+LETTERS = np.array(["a", "b", "c", "d", "e", "f", "g", "h"], dtype=object)
+TREE = Hierarchy.from_rows(
+    [["a", "ab", "*"], ["b", "ab", "*"], ["c", "cde", "*"], ["d", "cde", "*"], ["e", "cde", "*"], ["f", "fgh", "*"],
+     ["g", "fgh", "*"], ["h", "fgh", "*"]]
+)  # fmt: skip
+
+
+def _attribute(name: str, kind: str, used: np.ndarray) -> Attribute:
+    """An attribute whose labels are the values that occur."""
+    if kind == "number":
+        return Attribute(name, "numeric", used.astype(np.int64) * 3 - 4)
+    return Attribute(name, "categorical", LETTERS[used], TREE if kind == "tree" else None)
+
+
+def _column(name: str, kind: str, raw: list[int]) -> tuple[Attribute, np.ndarray]:
+    used, codes = np.unique(np.array(raw), return_inverse=True)
+    return _attribute(name, kind, used), codes.astype(np.int32)
+
+
+@st.composite
+def tables(draw: st.DrawFn, most: int = 40) -> Table:
+    """1 to `most` people, 1 to 3 quasi-identifiers of any kind, a sensitive column of any kind with 1 to 6 values."""
+    rows = draw(st.integers(1, most))
+    kinds = draw(st.lists(st.sampled_from(["number", "category", "tree"]), min_size=1, max_size=3))
+    widths = [draw(st.integers(1, 7)) for _ in kinds]
+    columns = [
+        _column(f"q{j}", kind, draw(st.lists(st.integers(0, width), min_size=rows, max_size=rows)))
+        for j, (kind, width) in enumerate(zip(kinds, widths, strict=True))
+    ]
+    top = draw(st.integers(0, 5))
+    raw = draw(st.lists(st.integers(0, top), min_size=rows, max_size=rows))
+    sensitive, values = _column("s", draw(st.sampled_from(["number", "tree"])), raw)
+    codes = np.ascontiguousarray(np.stack([codes for _, codes in columns], axis=1))
+    return Table(tuple(attribute for attribute, _ in columns), codes, sensitive, values)
+
+
+FEW = st.fractions(0, 4, max_denominator=12)
+
+
+@st.composite
+def models(draw: st.DrawFn, table: Table) -> Model:
+    """A promise of any kind, reachable or not, bound to the sensitive column of the table."""
+    assert table.sensitive is not None
+    whole = st.integers(1, 6)
+    more = st.fractions(1, 5, max_denominator=6)
+    positive = st.fractions(Fraction(1, 12), 4, max_denominator=12)
+    share = st.fractions(0, 1, max_denominator=12)
+    some_share = st.fractions(Fraction(1, 12), 1, max_denominator=12)
+    distance = "ordered" if table.sensitive.kind == "numeric" else "hierarchical"
+    caps = st.fixed_dictionaries({str(label): some_share for label in table.sensitive.labels})
+    kinds = [
+        st.builds(KAnonymity, whole),
+        st.builds(LDiversity, more),
+        st.builds(DistinctLDiversity, whole),
+        st.builds(EntropyLDiversity, more),
+        st.builds(RecursiveLDiversity, positive, whole),
+        st.builds(BasicBetaLikeness, FEW),
+        st.builds(BetaLikeness, FEW),
+        st.builds(DeltaDisclosure, positive),
+        st.builds(TCloseness, share, st.sampled_from(["equal", distance])),
+        st.builds(FPrivacy, FEW, share),
+        st.builds(ValueCaps, caps),
+        st.builds(RhoPrivacy, share, some_share),
+        st.builds(DeltaProbability, some_share),
+    ]
+    return draw(st.one_of(kinds)).bind(table.sensitive)
+
+
+@st.composite
+def promises(draw: st.DrawFn, table: Table) -> Model:
+    """One promise, or two joined."""
+    chosen = draw(st.lists(models(table), min_size=1, max_size=2))
+    return chosen[0] if len(chosen) == 1 else Joined(tuple(chosen))
