@@ -153,4 +153,4 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A 'did you mean' hint for a misspelt name, or nothing."""
     lowered = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
-    return f"did you mean {lowered[close[0]]!r}?" if close else ""
+    return f"did you mean {listing([repr(lowered[close[0]])])}?" if close else ""

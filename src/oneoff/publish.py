@@ -13,7 +13,7 @@ import numpy as np
 
 from oneoff.audit import Verdict, audit
 from oneoff.catalog import Method, choose
-from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee
+from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing
 from oneoff.models import Counts, Model, Prior, parse
 from oneoff.releases import Generalized, generalize
 from oneoff.table import Table
@@ -42,7 +42,7 @@ class Outcome:
             "method": self.release.method,
             "guarantee": self.release.guarantee,
             "holds": self.verdict.holds,
-            "worst": self.verdict.worst,
+            "worst": self.verdict.as_dict()["worst"],
             "allowed": self.verdict.witness.allowed,
             "stands_against": self.release.against,
             "gcp": self.utility.gcp,
@@ -94,6 +94,13 @@ def publish(
 ) -> Outcome:
     """Plan, release, audit and measure; `job` is the text that would repeat it, kept in the private half."""
     began = time.perf_counter()
+    if not isinstance(table, Table):
+        raise BadValue(
+            "what to publish is not a table of oneoff",
+            allowed="the result of oneoff.read_table(...)",
+            got=type(table).__name__,
+            hint="table = oneoff.read_table(frame_or_path, quasi=[...], sensitive='...')",
+        )
     say = report or (lambda stage, share: None)
     model = parse(guarantee).bind(table.sensitive)
     refuse_unreachable(table, model)
@@ -101,6 +108,8 @@ def publish(
     given = _checked_options(chosen, options or {})
     seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
     say("grouping", 0.0)
+    rng = np.random.default_rng(seed)
+    given["rng"] = rng
     if chosen.reports:
         given["report"] = lambda share: say("grouping", share)
     partition = chosen.run(table, model, **given)
@@ -112,7 +121,7 @@ def publish(
         model,
         method=chosen.name,
         against=chosen.against,
-        rng=np.random.default_rng(seed),
+        rng=rng,
         numeric_as=numeric_as,
     )
     say("auditing", 0.0)
@@ -134,11 +143,12 @@ def refuse_unreachable(table: Table, model: Model) -> None:
     for part in model.parts():
         if part.holds(whole, prior):
             continue
+        nearest = _nearest(part, whole, prior)
         raise UnreachableGuarantee(
             f"no release of this table can keep {part.spec()}{_culprit(table, part, prior)}",
-            allowed=f"at the most {_nearest(part, whole, prior)}",
+            allowed=f"{nearest} or weaker" if nearest else "no promise of this kind",
             got=part.spec(),
-            hint=f"the nearest that can be kept is {_nearest(part, whole, prior)}",
+            hint=f"--guarantee {nearest} is the strongest of its kind" if nearest else "choose another kind of promise",
         )
 
 
@@ -153,17 +163,17 @@ def _culprit(table: Table, part: Model, prior: Prior) -> str:
         for i, (share, cap) in enumerate(zip(prior.shares, caps.ceiling, strict=True))
     ]
     worst = max(over)[1]
-    label, share = table.sensitive.labels[worst], float(prior.shares[worst])
+    label, share = listing([table.sensitive.labels[worst]]), float(prior.shares[worst])
     return (
-        f": {share:.4%} of the people have {label!r}, and at most {float(caps.ceiling[worst]):.4%} may be believed to"
+        f": {share:.4%} of the people have '{label}', and at most {float(caps.ceiling[worst]):.4%} may be believed to"
     )
 
 
 def _nearest(part: Model, whole: Counts, prior: Prior) -> str:
-    """The strongest promise of the kind that the whole table keeps, rounded to the weak side for reading."""
+    """The strongest promise of the kind that the whole table keeps, rounded to the weak side; empty when none is."""
     level = part.worst_level(whole, prior)
     if isinstance(level, float) and not np.isfinite(level):
-        return "none of this kind"
+        return ""
     step = 1000
     rounded = int(level * step) / step if part.larger_is_safer else -int(-level * step // 1) / step
     for candidate in (rounded, level):
@@ -202,7 +212,9 @@ def _with_private_half(outcome: Outcome, table: Table, job: str) -> Generalized:
     def report_page() -> bytes:
         from oneoff.report.page import report_html
 
-        return report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table).encode()
+        return report_html(
+            outcome.as_dict(), outcome.verdict, outcome.utility, table, model=outcome.release.model
+        ).encode()
 
     files: dict[str, bytes | Callable[[], bytes]] = {
         "verdict.json": _json(outcome.verdict.as_dict()),
@@ -212,7 +224,7 @@ def _with_private_half(outcome: Outcome, table: Table, job: str) -> Generalized:
     }
     if job:
         files["job.toml"] = job.encode()
-    broken = "" if outcome.verdict.holds else outcome.verdict.witness.sentence()
+    broken = "" if outcome.verdict.holds else outcome.verdict.sentence()
     return replace(outcome.release, private=files, broken=broken)
 
 

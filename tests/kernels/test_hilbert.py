@@ -47,7 +47,7 @@ def cheapest_division(table: Table, order: np.ndarray, k: int) -> float:
 def test_dynamic_programming_finds_the_cheapest_runs(data: st.DataObject) -> None:
     table = data.draw(tables(most=24))
     k = data.draw(st.integers(1, table.rows))
-    order = hilbert_order(table)
+    order = hilbert_order(table, np.random.default_rng(0))
     group = optimal_groups(table.codes, order, space_of(table), k)
     sizes = np.bincount(group)
     assert sizes.min() >= k

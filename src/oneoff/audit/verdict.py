@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.levels import reached
-from oneoff.models import Counts, Model, Prior
+from oneoff.errors import listing
+from oneoff.models import Caps, Counts, Model, Prior, parse
 from oneoff.releases import Generalized
 from oneoff.table import Attribute, Table
 from oneoff.table.classes import Risk, look_alikes, risk_of_classes
@@ -30,20 +31,32 @@ AGAINST = {
 
 @dataclass(frozen=True)
 class Witness:
-    """The worst case for one promise: where it is, what can be believed there, and what is allowed."""
+    """The worst case for one promise: where it is, what can be believed there, and what is allowed.
+
+    subject   "value" (belief in `value`), "identity" (belief that a record is a person's) or "level" (of a promise
+              that is not about a single belief, such as t-closeness)
+    at_least  True when `allowed` is a lower bound (delta-disclosure forbids values to become unlikely, too)
+    """
 
     group: int
     people: int
     value: str | None
     belief: float
     allowed: float
+    subject: str = "value"
+    at_least: bool = False
 
     def sentence(self) -> str:
-        limit = f"{self.allowed:.4g} is allowed"
-        if self.value is None:
-            return f"the worst group, {self.group} with {self.people} people, reaches {self.belief:.4g}; {limit}"
-        who = f"of anyone in group {self.group} ({self.people} people)"
-        return f"at worst {self.value!r} can be believed {who} with {self.belief:.4g}; {limit}"
+        people = "1 person" if self.people == 1 else f"{self.people} people"
+        bound = "at least" if self.at_least else "at most"
+        if self.subject == "level":
+            reached = f"reaches {self.belief:.4g}; {bound} {self.allowed:.4g} is allowed"
+            return f"the worst group, number {self.group} with {people}, {reached}"
+        belief = f"{self.belief:.4%}; {bound} {self.allowed:.4%} is allowed"
+        if self.subject == "identity":
+            return f"in the smallest group ({people}) a record is somebody's with a probability of {belief}"
+        shown = listing([self.value])
+        return f"at worst '{shown}' can be believed of anyone in group {self.group} ({people}) with {belief}"
 
 
 @dataclass(frozen=True)
@@ -64,6 +77,7 @@ class Verdict:
 
     holds      every promise is kept by every group, and the records are the table's people
     worst      the highest belief relative to what is allowed: the belief of `witness`
+    certain    people whose value is certain, because all of their group share it; some promises allow that
     problems   why the records cannot be trusted (lost rows, values outside their range ...); empty when they can
     """
 
@@ -76,6 +90,7 @@ class Verdict:
     rows: int
     groups: int
     people_above: int
+    certain: int
     against: str
     risk_after: Risk
     risk_before: Risk | None = None
@@ -88,6 +103,8 @@ class Verdict:
         return self._people
 
     def sentence(self) -> str:
+        if self.problems:
+            return f"The promise DOES NOT hold, because the records cannot be trusted: {self.problems[0]}."
         subject = "The promise holds" if self.holds else "The promise DOES NOT hold"
         return f"{subject} against {AGAINST[self.against]}: {self.witness.sentence()}."
 
@@ -96,13 +113,16 @@ class Verdict:
         return {
             "guarantee": self.guarantee,
             "holds": self.holds,
-            "worst": self.worst,
-            "witness": asdict(self.witness),
+            "worst": finite(self.worst),
+            "witness": _plain(self.witness),
             "checked_against": self.against,
             "rows": self.rows,
             "groups": self.groups,
             "people_above": self.people_above,
-            "parts": [asdict(part) | {"level": finite(part.level)} for part in self.parts],
+            "certain": self.certain,
+            "parts": [
+                asdict(part) | {"level": finite(part.level), "witness": _plain(part.witness)} for part in self.parts
+            ],
             "levels": {name: finite(level) for name, level in self.levels.items()},
             "risk_before": None if self.risk_before is None else self.risk_before.as_dict(),
             "risk_after": self.risk_after.as_dict(),
@@ -114,13 +134,17 @@ def finite(level: float) -> float | None:
     return None if math.isinf(level) else float(level)
 
 
-def audit(release: Generalized, table: Table | None = None, guarantee: Model | None = None) -> Verdict:
+def _plain(witness: Witness) -> dict[str, Any]:
+    return asdict(witness) | {"belief": finite(witness.belief)}
+
+
+def audit(release: Generalized, table: Table | None = None, guarantee: str | Model | None = None) -> Verdict:
     """Judge the records of a release by its own promise or another one.
 
     With the table, the records are also compared with it: nobody lost or doubled, every value inside what is shown.
     Without it the prior is the one the release states, which must then be that of its records.
     """
-    model = release.model if guarantee is None else guarantee.bind(release.sensitive)
+    model = release.model if guarantee is None else parse(guarantee).bind(release.sensitive)
     problems = _problems(release, table)
     group = look_alikes([release.box if release.group is None else release.group])
     before = None if table is None else risk_of_classes(_sizes(look_alikes(list(table.codes.T))))
@@ -158,6 +182,7 @@ def judge(
         rows=len(values),
         groups=counts.groups,
         people_above=int(counts.size[np.logical_or.reduce(failing)].sum()),
+        certain=int(counts.size[counts.distinct == 1].sum()) if sensitive is not None else 0,
         against=against,
         risk_after=risk_of_classes(counts.size),
         risk_before=before,
@@ -168,7 +193,8 @@ def judge(
 
 def _strain(witness: Witness) -> float:
     """How near a promise is to breaking, to pick the one to show first."""
-    return witness.belief / witness.allowed if witness.allowed > 0 else math.inf
+    reached, bound = (witness.allowed, witness.belief) if witness.at_least else (witness.belief, witness.allowed)
+    return reached / bound if bound > 0 else math.inf
 
 
 def _judge_part(
@@ -190,17 +216,43 @@ def _witness(
     """For ceilings the entry nearest to its cap; for a size, the smallest group; otherwise the worst group's level."""
     caps = model.caps(prior)
     if caps is not None and sensitive is not None:
-        entry = _worst_entry(counts, [float(cap) for cap in caps.ceiling])
-        group, value = int(counts.owner[entry]), int(counts.value[entry])
-        size, belief = int(counts.size[group]), float(counts.count[entry] / counts.size[group])
-        return Witness(group, size, str(sensitive.labels[value]), belief, float(caps.ceiling[value]))
+        return (
+            _too_likely(caps, counts, sensitive)
+            if _ceilings_decide(caps, counts, fails)
+            else _too_unlikely(caps, counts, fails, sensitive)
+        )
     scores = model.scores(counts, prior)
     group = int(np.argmin(scores) if model.larger_is_safer else np.argmax(scores))
     size = int(counts.size[group])
     if model.about == "identity":
-        allowed = 1.0 / model.rule(prior, counts.largest).least_size
-        return Witness(group, size, None, 1.0 / size, allowed)
-    return Witness(group, size, None, float(scores[group]), float(model.parameter()))
+        allowed = float(1 / model.parameter() if model.larger_is_safer else model.parameter())
+        return Witness(group, size, None, 1.0 / size, allowed, "identity")
+    return Witness(group, size, None, float(scores[group]), float(model.parameter()), "level", model.larger_is_safer)
+
+
+def _ceilings_decide(caps: Caps, counts: Counts, fails: npt.NDArray[np.bool_]) -> bool:
+    """False when the promise breaks only because some value became too unlikely."""
+    return caps.floor is None or not fails.any() or bool(Caps(caps.ceiling).failing(counts).any())
+
+
+def _too_likely(caps: Caps, counts: Counts, sensitive: Attribute) -> Witness:
+    entry = _worst_entry(counts, [float(cap) for cap in caps.ceiling])
+    group, value = int(counts.owner[entry]), int(counts.value[entry])
+    belief = float(counts.count[entry] / counts.size[group])
+    label = str(sensitive.labels[value])
+    return Witness(group, int(counts.size[group]), label, belief, float(caps.ceiling[value]))
+
+
+def _too_unlikely(caps: Caps, counts: Counts, fails: npt.NDArray[np.bool_], sensitive: Attribute) -> Witness:
+    """The value furthest below its floor in the first group that breaks one."""
+    assert caps.floor is not None
+    group = int(np.flatnonzero(fails)[0])
+    size = int(counts.size[group])
+    share = np.array(counts.group_counts(group, len(caps.floor))) / size
+    floor = np.array([float(bound) for bound in caps.floor])
+    value = int(np.argmin(np.where(floor > 0, share / np.where(floor > 0, floor, 1.0), np.inf)))
+    label = str(sensitive.labels[value])
+    return Witness(group, size, label, float(share[value]), float(floor[value]), at_least=True)
 
 
 def _worst_entry(counts: Counts, caps: list[float]) -> int:

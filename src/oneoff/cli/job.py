@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,12 +17,14 @@ from oneoff.table import Table
 __all__ = ["Job", "read_job"]
 
 _PATHS = ("input", "output")
+_BY_NAME = ("hierarchies", "options")
+_CAPS_FILE = re.compile(r"(?<=f-privacy:)[^=,+]+(?=$|[,+])")
 
 
 class Job(BaseModel):
     """What to publish and how. Field names are the keys of the TOML file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     input: str
     guarantee: str
@@ -58,8 +61,9 @@ class Job(BaseModel):
         for name in _PATHS:
             if name in given:
                 given[name] = str(Path(given[name]).resolve())
+        given["guarantee"] = _with_caps_file_in(Path.cwd(), self.guarantee)
         given["hierarchies"] = {name: str(Path(path).resolve()) for name, path in self.hierarchies.items()}
-        tables = {name: given.pop(name) for name in ("hierarchies", "options") if given.get(name)}
+        tables = {name: given.pop(name) for name in _BY_NAME if given.get(name)}
         given.pop("hierarchies", None)
         lines = [f"{name} = {_toml(value)}" for name, value in given.items()]
         for name, table in tables.items():
@@ -68,13 +72,12 @@ class Job(BaseModel):
 
 
 def read_job(path: str | None, options: Mapping[str, Any]) -> Job:
-    """From a TOML file, or from options alone; options that were given override the file."""
+    """From a TOML file, or from options alone; options that were given override the file, by name where it names."""
     given = {} if path is None else _from_file(Path(path))
-    given |= {
-        name: value
-        for name, value in options.items()
-        if value is not None and value is not False and value not in ([], {})
-    }
+    for name, value in options.items():
+        if value is None or value is False or value in ([], {}):
+            continue
+        given[name] = given[name] | value if name in _BY_NAME and isinstance(given.get(name), dict) else value
     try:
         return Job(**given)
     except ValidationError as error:
@@ -91,14 +94,21 @@ def _from_file(path: Path) -> dict[str, Any]:
     for name in _PATHS:
         if isinstance(given.get(name), str):
             given[name] = str(path.parent / given[name])
+    if isinstance(given.get("guarantee"), str):
+        given["guarantee"] = _with_caps_file_in(path.parent, given["guarantee"])
     if isinstance(given.get("hierarchies"), dict):
         given["hierarchies"] = {name: str(path.parent / str(file)) for name, file in given["hierarchies"].items()}
     return given
 
 
+def _with_caps_file_in(folder: Path, guarantee: str) -> str:
+    """`f-privacy:caps.csv` with the folder its file is in."""
+    return _CAPS_FILE.sub(lambda found: str(folder / found[0].strip()), guarantee)
+
+
 def _complaint(error: ValidationError) -> BadValue:
-    """The first thing wrong with a job, as we say it."""
-    first = error.errors()[0]
+    """What is wrong with a job, as we say it; a misspelt key first, which may be why another one is missing."""
+    first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     name = ".".join(str(part) for part in first["loc"])
     option = f"--{name.split('.')[0]}"
     if first["type"] == "missing":

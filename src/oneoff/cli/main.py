@@ -170,11 +170,9 @@ def audit(
 ) -> None:
     """Judge a release with everything the steward has: the records, the links, the original table."""
     from oneoff.audit import audit as audit_release
-    from oneoff.models import parse
 
     release, original = _load(folder, table)
-    model = None if guarantee is None else parse(guarantee)
-    _print_verdict(audit_release(release, original, model), as_json)
+    _print_verdict(audit_release(release, original, guarantee), as_json)
 
 
 @app.command()

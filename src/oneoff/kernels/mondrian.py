@@ -63,7 +63,8 @@ def cut(
     """Cut nodes from the stack until it is empty or about `budget` rows were looked at.
 
     cursor = [nodes on the stack, groups made, rows in groups, stamp]; rows, stack, cursor and group are updated in
-    place. In nodes of at most `thorough` people every admissible boundary is tried. Ties are cut through when `tie` places the rows; it is empty for strict cuts, else by_tie[tie[i]] = i.
+    place. In nodes of at most `thorough` people every admissible boundary is tried. Ties are cut through when `tie`
+    places the rows; it is empty for strict cuts, else by_tie[tie[i]] = i.
     """
     looked = 0
     while cursor[0] > 0 and looked < budget:
@@ -270,7 +271,7 @@ def _box_loss(codes: Any, rows: Any, first: int, last: int, space: Any, seen: An
     stamp = cursor[3]
     total = 0.0
     for j in range(codes.shape[1]):
-        low, high, distinct = codes[rows[first], j], codes[rows[first], j], 0
+        low, high, distinct = np.int64(codes[rows[first], j]), np.int64(codes[rows[first], j]), np.int64(0)
         if space.attribute[j, 0] == 1:
             offset = space.attribute[j, 1]
             for i in range(first, last):
@@ -280,8 +281,8 @@ def _box_loss(codes: Any, rows: Any, first: int, last: int, space: Any, seen: An
                     distinct += 1
         else:
             for i in range(first, last):
-                c = codes[rows[i], j]
-                low = min(low, c)
-                high = max(high, c)
+                code = np.int64(codes[rows[i], j])
+                low = min(low, code)
+                high = max(high, code)
         total += span_loss(space, j, low, high, distinct)
     return total

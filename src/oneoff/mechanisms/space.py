@@ -41,10 +41,14 @@ def space_of(table: Table, numeric_as: str = "range") -> Space:
     )
 
 
-def lexicographic(table: Table) -> npt.NDArray[np.int64]:
-    """All rows sorted by their quasi-identifiers, attributes with small domains first (004, section 5.3)."""
+def lexicographic(table: Table, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """All rows sorted by their quasi-identifiers, attributes with small domains first (004, section 5.3).
+
+    Equal rows come in random order: a file may be sorted by the sensitive value, and that must not decide anything.
+    """
     by_size = sorted(range(len(table.quasi)), key=lambda j: table.quasi[j].size, reverse=True)
-    return np.lexsort([table.codes[:, j] for j in by_size])
+    mixed = rng.permutation(table.rows)
+    return mixed[np.lexsort([table.codes[mixed, j] for j in by_size])]
 
 
 def _scaled(attribute: Attribute) -> npt.NDArray[np.float64]:

@@ -129,6 +129,7 @@ class ValueCaps(CapModel):
                 f"the caps file {path!r} cannot be read",
                 allowed="a CSV file with a value and its cap on each line",
                 got=str(error),
+                hint="check the path; without a file, write f-privacy:theta=8,base=0.02",
             ) from None
         if rows and len(rows[0]) == 2 and not _is_number(rows[0][1]):
             rows = rows[1:]
@@ -148,7 +149,7 @@ class ValueCaps(CapModel):
         )
 
     def spec(self) -> str:
-        return f"{self.name}:{self.source}"
+        return f"{self.name}:{self.source}" + (f",scale={number_text(self.scale)}" if self.scale != 1 else "")
 
     def sentence(self) -> str:
         return "no value is believed about anyone above the ceiling named for it"
@@ -167,7 +168,12 @@ class ValueCaps(CapModel):
         return replace(self, ceilings=tuple(named[label] for label in labels))
 
     def exact_caps(self, prior: Prior) -> Caps:
-        return Caps(tuple(min(Fraction(1), self.scale * cap) for cap in self._ceilings()))
+        ceilings = self._ceilings()
+        if len(ceilings) != prior.values:
+            raise BadGuarantee(
+                "the caps do not fit the values", allowed=f"{prior.values} caps", got=f"{len(ceilings)} caps"
+            )
+        return Caps(tuple(min(Fraction(1), self.scale * cap) for cap in ceilings))
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
         return maximum_by_group(counts, self._scale_needed(counts))

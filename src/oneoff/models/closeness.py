@@ -52,7 +52,7 @@ class TCloseness(Model):
     ) -> None:
         if distance not in ("equal", "ordered", "hierarchical"):
             raise BadGuarantee(
-                "unknown distance for t-closeness", allowed="equal, ordered, hierarchical", got=str(distance)
+                "unknown distance for t-closeness", allowed="equal, ordered, hierarchical", got=repr(distance)
             )
         object.__setattr__(self, "t", parameter(t, "t of t-closeness", least=0, most=1))
         object.__setattr__(self, "distance", distance)
@@ -117,7 +117,7 @@ class TCloseness(Model):
 
     def tighten(self, draft: RuleDraft) -> None:
         ranges, scale = self._ranges(draft.prior.values)
-        draft.distances.append((self.t * scale, ranges))
+        draft.distances.append((self.t, scale, ranges))
 
     def _ranges(self, values: int) -> tuple[list[tuple[int, int]], int]:
         """The ranges whose imbalances add up to the distance, and what their sum is divided by."""
@@ -135,7 +135,7 @@ class TCloseness(Model):
             expected = prior.array[counts.value] * counts.size[counts.owner]
             found = prior.total * counts.count.astype(prior.array.dtype)
             present = np.add.reduceat(np.abs(found - expected) - expected, counts.start[:-1])
-            return present + prior.total * counts.size, 2
+            return present + prior.total * counts.size.astype(prior.array.dtype), 2
         ranges, scale = self._ranges(prior.values)
         step = max(1, _CELLS // prior.values)
         blocks = [

@@ -108,7 +108,10 @@ class Prior:
         """From counts of the whole table, or from shares (decimals mean what they print)."""
         if isinstance(given, Prior):
             return given
-        shares = [Fraction(str(x)) if isinstance(x, float) else Fraction(x) for x in _plain(given)]
+        try:
+            shares = [Fraction(str(x)) if isinstance(x, float) else Fraction(x) for x in _plain(given)]
+        except (TypeError, ValueError, ZeroDivisionError):
+            raise BadValue("a prior needs numbers", allowed="shares or counts, one for each value") from None
         if not shares or min(shares) < 0 or sum(shares) <= 0:
             raise BadValue("a prior needs shares or counts that are not negative and not all zero")
         scale = math.lcm(*(share.denominator for share in shares))

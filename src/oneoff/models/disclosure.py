@@ -20,6 +20,8 @@ from oneoff.models.numbers import Number, exp_below, number_text
 __all__ = ["DeltaDisclosure"]
 
 _STRICT = 1 + 1e-12
+_ROUNDING = 1e-15  # of a logarithm of a quotient of shares
+_ANYTHING = Fraction(200)  # e^200 times as likely: no table of people tells this from a larger delta
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,12 @@ class DeltaDisclosure(CapModel):
         return f"{self.name}:{number_text(self.delta)}"
 
     def sentence(self) -> str:
-        factor = math.exp(min(float(self.delta), 700))
+        factor = math.exp(float(min(self.delta, _ANYTHING)))
         return f"nobody's value becomes {factor:.3g} times as likely, or as unlikely, as in the whole table"
 
     def exact_caps(self, prior: Prior) -> Caps:
         # e^delta is irrational for a rational delta > 0, so < and <= are the same here
-        factor = exp_below(self.delta)
+        factor = exp_below(min(self.delta, _ANYTHING))
         shrink = 1 / factor
         return Caps(tuple(min(Fraction(1), factor * p) for p in prior.shares), tuple(shrink * p for p in prior.shares))
 
@@ -57,7 +59,7 @@ class DeltaDisclosure(CapModel):
 
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
         worst = float(self.scores(counts, prior).max())
-        return INFINITE if math.isinf(worst) else max(worst * _STRICT, 1e-12)
+        return INFINITE if math.isinf(worst) else max(worst * _STRICT + _ROUNDING, 1e-12)
 
     def parameter(self) -> Level:
         return self.delta

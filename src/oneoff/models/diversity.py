@@ -141,20 +141,19 @@ class EntropyLDiversity(Model):
         return f"the values of every group are as varied as {number_text(self.l)} equally frequent ones"
 
     def failing(self, counts: Counts, prior: Prior) -> Flags:
-        gap = np.log(self.scores(counts, prior)) - math.log(self.l)
+        gap = np.log(self.scores(counts, prior)) - self._log()
         flags: Flags = gap < 0
         for group in np.flatnonzero(np.abs(gap) < 1e-9):  # too close for floats: decide in integers
             flags[group] = not self._exactly_enough(counts.count[counts.start[group] : counts.start[group + 1]])
         return flags
 
     def _exactly_enough(self, count: npt.NDArray[np.int64]) -> bool:
-        """size^size >= l^size * prod count^count, the inequality without logarithms."""
-        size, terms = int(count.sum()), [int(c) for c in count]
+        """size^size >= l^size * prod count^count, the inequality without logarithms; only shares matter to it."""
+        terms = (count // np.gcd.reduce(count)).tolist()
+        size = sum(terms)
         if size <= 2000:
             product = math.prod(c**c for c in terms)
             return bool((size * self.l.denominator) ** size >= self.l.numerator**size * product)
-        if len(set(terms)) == 1 and self.l == len(terms):
-            return True
         with localcontext() as context:
             context.prec = 80
             used = sum((c * Decimal(c).ln() for c in terms), Decimal(0))
@@ -179,7 +178,15 @@ class EntropyLDiversity(Model):
         return EntropyLDiversity(level)
 
     def tighten(self, draft: RuleDraft) -> None:
-        draft.least_entropy = max(draft.least_entropy, math.log(self.l))
+        # only a whole l has a natural tie (l values equally often); any other bound is moved away from all of them
+        bound = self._log() if self.l.denominator == 1 else self._log() + 1e-12
+        draft.least_entropy = max(draft.least_entropy, bound)
+
+    def _log(self) -> float:
+        try:
+            return math.log(self.l)
+        except OverflowError:
+            return math.log(self.l.numerator) - math.log(self.l.denominator)
 
     def _needs_prior(self) -> bool:
         return False

@@ -42,7 +42,7 @@ class KAnonymity(Model):
         return f"{self.name}:{self.k}"
 
     def sentence(self) -> str:
-        return f"everybody looks the same as at least {self.k - 1} others on the quasi-identifiers"
+        return f"everybody is one of at least {self.k} people who look the same on the quasi-identifiers"
 
     def failing(self, counts: Counts, prior: Prior) -> Flags:
         flags: Flags = counts.size < self.k
@@ -62,6 +62,9 @@ class KAnonymity(Model):
 
     def tighten(self, draft: RuleDraft) -> None:
         draft.least_size = max(draft.least_size, self.k)
+
+    def _needs_prior(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,9 @@ class DeltaProbability(Model):
 
     def tighten(self, draft: RuleDraft) -> None:
         draft.least_size = max(draft.least_size, self.least_size)
+
+    def _needs_prior(self) -> bool:
+        return False
 
     @property
     def least_size(self) -> int:

@@ -7,6 +7,7 @@ from functools import reduce
 
 import numpy as np
 
+from oneoff.errors import BadGuarantee
 from oneoff.models.caps import Caps
 from oneoff.models.counts import Counts, Prior, PriorLike
 from oneoff.models.model import Flags, Floats, Level, Model
@@ -23,6 +24,12 @@ class Joined(Model):
     models: tuple[Model, ...]
 
     name = "joined"
+
+    def __post_init__(self) -> None:
+        flat = tuple(part for model in self.models for part in model.parts())
+        if not flat:
+            raise BadGuarantee("nothing is promised", allowed="at least one promise", got="none")
+        object.__setattr__(self, "models", flat)
 
     @property
     def about(self) -> str:  # type: ignore[override]  # an instance's subject follows from its parts

@@ -104,7 +104,7 @@ class Model(ABC):
     def _arguments(self, counts: CountsLike, prior: PriorLike | None) -> tuple[Counts, Prior]:
         table = Counts.of(counts)
         if prior is None:
-            if self.about == "values" and self._needs_prior():
+            if self._needs_prior():
                 raise BadValue(f"{self.spec()} compares groups with the whole table: its prior is needed")
             return table, Prior((1,) * (int(table.value.max()) + 1))
         whole = Prior.of(prior)

@@ -23,7 +23,8 @@ _MARGIN = Fraction(1, 10**45)
 def number(given: Number, name: str = "parameter") -> Fraction:
     """A parameter as the fraction its decimal notation means: 0.2 is one fifth."""
     try:
-        return Fraction(str(given)) if isinstance(given, (float, str)) else Fraction(given)
+        # numpy numbers go through their text too: their own integers would overflow in later products
+        return Fraction(given if isinstance(given, int | Fraction | Decimal) else str(given))
     except (ValueError, ZeroDivisionError, OverflowError):
         raise BadGuarantee(
             f"{name} is not a number", allowed="a finite number such as 3, 0.2 or 1/3", got=repr(given)
@@ -34,8 +35,12 @@ def number_text(value: Fraction) -> str:
     """The shortest notation that parses back to the same fraction."""
     if value.denominator == 1:
         return str(value.numerator)
-    text = f"{float(value):.15g}"
-    return text if Fraction(text) == value else f"{value.numerator}/{value.denominator}"
+    quotient = f"{value.numerator}/{value.denominator}"
+    try:
+        text = f"{float(value):.15g}"
+    except OverflowError:
+        return quotient
+    return text if Fraction(text) == value else quotient
 
 
 def fraction_below(bound: Fraction, largest: int) -> Fraction:

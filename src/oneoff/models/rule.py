@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.errors import BadGuarantee
 from oneoff.models.caps import Caps
 from oneoff.models.counts import Prior
-from oneoff.models.numbers import fraction_below
+from oneoff.models.numbers import fraction_above, fraction_below
 
 __all__ = ["Rule", "RuleDraft"]
 
@@ -61,7 +62,7 @@ class RuleDraft:
     caps: Caps | None = None
     least_entropy: float = -1.0
     recursive: list[tuple[Fraction, int]] = field(default_factory=list)
-    distances: list[tuple[Fraction, list[tuple[int, int]]]] = field(default_factory=list)
+    distances: list[tuple[Fraction, int, list[tuple[int, int]]]] = field(default_factory=list)  # t, scale, ranges
 
     def add_caps(self, caps: Caps) -> None:
         self.caps = caps if self.caps is None else self.caps.minimum(caps)
@@ -70,16 +71,17 @@ class RuleDraft:
         caps = self.caps or Caps((Fraction(1),) * self.prior.values)
         ceiling, floor = caps.ratios(self.largest), caps.floor_ratios(self.largest)
         below = np.concatenate(([0], np.cumsum(self.prior.array)))
-        recursive = [(c.numerator, c.denominator, length) for c, length in self.recursive]
-        distances, ranges = [], []
-        for bound, pairs in self.distances:
-            small = self._distance(bound, len(pairs))
+        recursive = [self._recursive(c, length) for c, length in self.recursive]
+        distances: list[tuple[int, ...]] = []
+        ranges: list[tuple[int, ...]] = []
+        for t, scale, pairs in self.distances:
+            small = self._distance(t, scale)
             distances.append((len(ranges), len(ranges) + len(pairs), small.numerator, small.denominator))
             ranges += pairs
         promises_about_values = self.least_distinct > 1 or self.least_entropy > 0 or recursive or distances
         return Rule(
-            self.least_size,
-            self.least_distinct,
+            min(self.least_size, self.largest + 1),  # as good as any larger one, and fits 64 bits
+            min(self.least_distinct, self.prior.values + 1),
             self.least_entropy,
             self.prior.total,
             int((floor[0] > 0).sum()),
@@ -90,10 +92,27 @@ class RuleDraft:
             _ints(ranges, 2),
         )
 
-    def _distance(self, bound: Fraction, ranges: int) -> Fraction:
-        """The bound with terms small enough that no product below overflows 64 bits."""
-        room = 2**62 // (self.prior.total * self.largest * max(ranges, 1))
-        return fraction_below(bound, max(1, room // max(1, int(bound) + 1)))
+    def _recursive(self, c: Fraction, length: int) -> tuple[int, int, int]:
+        """c with small terms that decide r1 < c tail alike: only quotients r1/tail with r1 <= largest occur.
+
+        Those not below c have a tail of at most largest / c, so it is enough to tell fractions with such
+        denominators apart; and no quotient exceeds `largest`.
+        """
+        c = min(c, Fraction(self.largest + 1))
+        small = fraction_above(c, min(self.largest, max(1, int(self.largest / c))))
+        return small.numerator, small.denominator, min(length, self.prior.values + 1)
+
+    def _distance(self, t: Fraction, scale: int) -> Fraction:
+        """t * scale with terms so small that no product overflows: imbalances sum to at most scale * total * size."""
+        room = 2**62 // (self.prior.total * self.largest * scale)
+        if room == 0:
+            raise BadGuarantee(
+                "the distances of this table do not fit 64-bit integers",
+                allowed=f"people in the table * people in a group * {scale} below {2**62}",
+                got=f"{self.prior.total} and {self.largest} people",
+                hint="give the prior as counts, or use t-closeness with the equal distance",
+            )
+        return fraction_below(t * scale, room)
 
 
 def _ints(rows: Sequence[tuple[int, ...]], width: int) -> Ints:

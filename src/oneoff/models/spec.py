@@ -62,7 +62,7 @@ def _single(text: str) -> Model:
         raise BadGuarantee(
             f"there is no promise called {name!r}",
             allowed=", ".join(EXAMPLES),
-            got=text,
+            got=text or "nothing",
             hint=nearest(name, EXAMPLES) or "write it as name:parameters, e.g. l-diversity:5",
         )
     if not colon or not arguments.strip():
@@ -70,15 +70,23 @@ def _single(text: str) -> Model:
     return _BUILD[name](arguments.strip(), text)
 
 
-def _one(build: Callable[[str], Model]) -> Callable[[str, str], Model]:
+def _one(build: Callable[[str], Model], name: str) -> Callable[[str, str], Model]:
     """For promises with a single number, with or without its name."""
 
     def parse_one(arguments: str, text: str) -> Model:
         if "," in arguments:
             raise BadGuarantee("too many parameters", allowed=_example(text), got=text)
-        return build(arguments.rpartition("=")[2].strip())
+        return build(_unnamed(arguments, text, name))
 
     return parse_one
+
+
+def _unnamed(argument: str, text: str, name: str) -> str:
+    """The value of `name=value` or `value`; another name means another promise was meant."""
+    before, equals, value = argument.partition("=")
+    if equals and before.strip() != name:
+        raise BadGuarantee(f"the parameter should be {name}", allowed=_example(text), got=text)
+    return (value if equals else argument).strip()
 
 
 def _named(arguments: str, text: str, names: tuple[str, ...]) -> dict[str, str]:
@@ -97,13 +105,15 @@ def _recursive(arguments: str, text: str) -> Model:
 
 
 def _closeness(arguments: str, text: str) -> Model:
-    t, _, distance = arguments.partition(",")
-    return TCloseness(t.rpartition("=")[2].strip(), cast(Distance, distance.strip() or "equal"))
+    t, comma, distance = arguments.partition(",")
+    return TCloseness(_unnamed(t, text, "t"), cast(Distance, distance.strip() if comma else "equal"))
 
 
 def _f_privacy(arguments: str, text: str) -> Model:
-    if "=" not in arguments:
-        return ValueCaps.read(arguments)
+    path, scaled, scale = arguments.partition(",scale=")
+    if "=" not in path:
+        caps = ValueCaps.read(path)
+        return ValueCaps(caps.caps_by_label, caps.source, scale) if scaled else caps
     given = _named(arguments, text, ("theta", "base"))
     if "theta" not in given:
         raise BadGuarantee("f-privacy needs theta", allowed=_example(text), got=text)
@@ -122,16 +132,16 @@ def _example(text: str) -> str:
 
 
 _BUILD: dict[str, Callable[[str, str], Model]] = {
-    "k-anonymity": _one(lambda text: KAnonymity(text)),  # type: ignore[arg-type]  # parsed in __post_init__
-    "l-diversity": _one(LDiversity),
-    "distinct-l-diversity": _one(lambda text: DistinctLDiversity(text)),  # type: ignore[arg-type]
-    "entropy-l-diversity": _one(EntropyLDiversity),
+    "k-anonymity": _one(lambda text: KAnonymity(text), "k"),  # type: ignore[arg-type]  # parsed in __post_init__
+    "l-diversity": _one(LDiversity, "l"),
+    "distinct-l-diversity": _one(lambda text: DistinctLDiversity(text), "l"),  # type: ignore[arg-type]
+    "entropy-l-diversity": _one(EntropyLDiversity, "l"),
     "recursive-l-diversity": _recursive,
-    "beta-likeness": _one(BetaLikeness),
-    "basic-beta-likeness": _one(BasicBetaLikeness),
-    "delta-disclosure": _one(DeltaDisclosure),
+    "beta-likeness": _one(BetaLikeness, "beta"),
+    "basic-beta-likeness": _one(BasicBetaLikeness, "beta"),
+    "delta-disclosure": _one(DeltaDisclosure, "delta"),
     "t-closeness": _closeness,
     "f-privacy": _f_privacy,
     "rho-privacy": _rho,
-    "delta-probability": _one(DeltaProbability),
+    "delta-probability": _one(DeltaProbability, "delta"),
 }

@@ -74,17 +74,15 @@ def _described(public: Path) -> dict[str, Any]:
 
 def _assemble(described: dict[str, Any], frame: pa.Table) -> Generalized:
     parts = [_read_cells(quasi, frame) for quasi in described["quasi"]]
-    keys = [code for _, _, codes in parts for code in codes]
     group = frame["group"].to_numpy().astype(np.int32) if "group" in frame.column_names else None
-    box = look_alikes(keys if group is None else [group, *keys])
-    first = _first_of_each(box)
+    box, first = _boxes([cells for _, cells in parts], group)
     sensitive, values = _sensitive(described["sensitive"], frame)
     keep, kept = _kept(described["keep"], frame)
     return Generalized(
         method=str(described["method"]),
         model=_model(described, sensitive),
-        quasi=tuple(attribute for attribute, _, _ in parts),
-        cells=tuple(_take(cells, first) for _, cells, _ in parts),
+        quasi=tuple(attribute for attribute, _ in parts),
+        cells=tuple(_take(cells, first) for _, cells in parts),
         box=box.astype(np.int32),
         group=group,
         sensitive=sensitive,
@@ -108,32 +106,62 @@ def _model(described: dict[str, Any], sensitive: Attribute | None) -> Model:
         return ValueCaps(dict(zip(labels, described["caps"], strict=True)), source=spec).bind(sensitive)
 
 
-def _first_of_each(box: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return np.unique(box, return_index=True)[1]
+def _boxes(
+    cells: list[Cells], group: npt.NDArray[np.int32] | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The box of every record and a record for every box: the groups, unless records of one group differ."""
+    if group is not None:
+        box = look_alikes([group])
+        first = np.unique(box, return_index=True)[1]
+        if all(_equal(column, first[box]) for column in cells):
+            return box, first
+    keys = [key for column in cells for key in _keys(column)]
+    box = look_alikes(keys if group is None else [group, *keys])
+    return box, np.unique(box, return_index=True)[1]
 
 
-def _read_cells(quasi: dict[str, Any], frame: pa.Table) -> tuple[Attribute, Cells, list[npt.NDArray[Any]]]:
-    """The attribute, its cells for every record, and codes that are equal exactly where the cells are."""
+def _equal(cells: Cells, other: npt.NDArray[np.int64]) -> bool:
+    """Does every record r show the same as the record other[r]?"""
+    if not isinstance(cells, Sets):
+        return all(np.array_equal(key, key[other]) for key in _keys(cells))
+    length = np.diff(cells.start)
+    if not np.array_equal(length, length[other]):
+        return False
+    elsewhere = np.repeat(cells.start[:-1][other] - cells.start[:-1], length) + np.arange(len(cells.code))
+    return np.array_equal(cells.code, cells.code[elsewhere])
+
+
+def _keys(cells: Cells) -> list[npt.NDArray[Any]]:
+    """Codes that are equal exactly where the cells are."""
+    match cells:
+        case Ranges(low, high):
+            return [low, high]
+        case Nodes(level, node):
+            return [level, node]
+        case Sets():
+            return [_set_numbers(cells)]
+
+
+def _read_cells(quasi: dict[str, Any], frame: pa.Table) -> tuple[Attribute, Cells]:
+    """The attribute, and its cells for every record."""
     name, shown = quasi["name"], quasi["shown_as"]
     if shown == "range":
         ends = [frame[f"{name}_{end}"].combine_chunks() for end in ("min", "max")]
         labels = np.unique(np.concatenate([_array(end) for end in ends]))
         low, high = (np.searchsorted(labels, _array(end)).astype(np.int32) for end in ends)
-        return Attribute(name, quasi["kind"], labels), Ranges(low, high), [low, high]
+        return Attribute(name, quasi["kind"], labels), Ranges(low, high)
     if shown == "set":
         lists = frame[name].combine_chunks()
         labels = _labels(quasi["domain"], quasi["type"])
         code = _codes(lists.flatten(), labels)
         start = np.concatenate(([0], np.cumsum(pc.list_value_length(lists).to_numpy()))).astype(np.int64)
-        sets = Sets(start, code)
-        return Attribute(name, quasi["kind"], labels), sets, [_set_numbers(sets)]
+        return Attribute(name, quasi["kind"], labels), Sets(start, code)
     tree = Hierarchy.from_rows(quasi["hierarchy"], name)
     labels = np.array(tree.leaves, dtype=object)
-    nodes, number = _nodes(tree, frame[name])
-    return Attribute(name, "categorical", labels, tree), nodes, [number]
+    return Attribute(name, "categorical", labels, tree), _nodes(tree, frame[name])
 
 
-def _nodes(tree: Hierarchy, column: pa.ChunkedArray) -> tuple[Nodes, npt.NDArray[np.int64]]:
+def _nodes(tree: Hierarchy, column: pa.ChunkedArray) -> Nodes:
     """Published node names back to nodes: the lowest level that has the name, which covers the least."""
     where: dict[str, tuple[int, int]] = {}
     for level, names in enumerate(tree.names):
@@ -142,7 +170,7 @@ def _nodes(tree: Hierarchy, column: pa.ChunkedArray) -> tuple[Nodes, npt.NDArray
     encoded = column.combine_chunks().dictionary_encode()
     found = np.array([where[label] for label in encoded.dictionary.to_pylist()], dtype=np.int32).reshape(-1, 2)
     index = encoded.indices.to_numpy()
-    return Nodes(found[index, 0], found[index, 1]), index.astype(np.int64)
+    return Nodes(found[index, 0], found[index, 1])
 
 
 def _set_numbers(sets: Sets) -> npt.NDArray[np.int64]:

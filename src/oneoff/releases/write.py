@@ -78,18 +78,24 @@ def _appearing(folder: Path, overwrite: bool) -> Iterator[Path]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         aside.mkdir()
     except OSError as error:
-        raise FolderNotWritable(
-            f"the folder {str(folder)!r} cannot be written",
-            allowed="a place where you may create folders",
-            got=error.strerror or str(error),
-            hint="choose another place with --out",
-        ) from None
+        raise _not_writable(folder, error) from None
     try:
         yield aside
         _replace(aside, folder)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(aside, ignore_errors=True)
+        if isinstance(error, OSError):  # a full disk, a share that went away
+            raise _not_writable(folder, error) from error
         raise
+
+
+def _not_writable(folder: Path, error: OSError) -> FolderNotWritable:
+    return FolderNotWritable(
+        f"the folder {str(folder)!r} cannot be written",
+        allowed="a place where you may create folders, with room enough",
+        got=error.strerror or str(error),
+        hint="choose another place with --out",
+    )
 
 
 def refuse_existing(folder: Path, overwrite: bool) -> None:

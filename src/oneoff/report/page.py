@@ -83,6 +83,7 @@ def _headline(summary: Mapping[str, Any], verdict: Verdict, utility: Utility) ->
         "people": f"{verdict.rows:,}",
         "groups": f"{verdict.groups:,}",
         "people above a limit": f"{verdict.people_above:,}",
+        "people whose value is certain": f"{verdict.certain:,}",
         "highest chance of recognising anyone": percent(verdict.risk_after.highest),
         "of its domain spanned by a value (GCP)": percent(utility.gcp),
     }

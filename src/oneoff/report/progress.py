@@ -34,7 +34,7 @@ def progress_bar() -> Iterator[Callable[[str, float], None]]:
         task = bar.add_task("starting", total=None)
 
         def report(stage: str, share: float) -> None:
-            # a stage that says nothing of its share yet gets a pulsing bar
+            # the bar pulses until the first share is known, which after a compilation takes a while
             bar.update(task, description=_described(stage, share), completed=share, total=1.0 if share > 0 else None)
 
         yield report

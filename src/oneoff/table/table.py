@@ -51,9 +51,6 @@ class Attribute:
             return np.arange(self.size, dtype=np.int32)
         return self.hierarchy.leaf_codes(self.labels)
 
-    def decode(self, codes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
-        return self.labels[codes]
-
 
 @dataclass(frozen=True, eq=False)
 class Table:

@@ -15,32 +15,44 @@ from oneoff.table import Attribute, Table
 __all__ = ["hilbert", "hilbert_order"]
 
 
-def hilbert(table: Table, model: Model, *, numeric_as: Literal["range", "set"] = "range") -> Partition:
+def hilbert(
+    table: Table,
+    model: Model,
+    *,
+    numeric_as: Literal["range", "set"] = "range",
+    rng: np.random.Generator | None = None,
+) -> Partition:
     """Sort people along a Hilbert curve through the quasi-identifiers and cut the sequence into groups.
 
     For a promise about group size alone, dynamic programming finds the best groups of k to 2k-1 neighbours, O(n k d);
     `numeric_as="range"` is HR of the paper, `"set"` is HS. For any promise about values a group is closed as soon as
     it keeps the promise (the paper's greedy grouping for l-diversity), and what is left at the end is merged
-    backwards. Deterministic. Stands against a reader of the release: where a group ends depends on sensitive values.
+    backwards. Chance (`rng`) orders people in the same cell of the curve.
+
+    Stands against a reader of the release: where a group ends depends on sensitive values.
     """
     from oneoff.kernels.hilbert import greedy_groups, optimal_groups
 
-    order = hilbert_order(table)
+    order = hilbert_order(table, rng or np.random.default_rng())
     rule = model.rule(table.counts, table.rows)
     if rule.by_value:
         return Partition(greedy_groups(table.values, order, rule, len(table.counts)))
     return Partition(optimal_groups(table.codes, order, space_of(table, numeric_as), rule.least_size))
 
 
-def hilbert_order(table: Table) -> npt.NDArray[np.int64]:
-    """Rows along the curve; numbers by value, categories by code (with a hierarchy, its leaves from left to right)."""
+def hilbert_order(table: Table, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Rows along the curve; numbers by value, categories by code (with a hierarchy, its leaves from left to right).
+
+    Rows in the same cell come in random order, never in that of the file.
+    """
     from oneoff.kernels.hilbert import curve_keys
 
     axes = sorted(range(len(table.quasi)), key=lambda j: -table.quasi[j].size)[:63]
     widest = max(table.quasi[j].size for j in axes)
     bits = max(1, min(63 // len(axes), max(1, int(widest - 1).bit_length())))
     points = np.stack([_cells(table.quasi[j], bits)[table.codes[:, j]] for j in sorted(axes)], axis=1)
-    return np.argsort(curve_keys(points, bits), kind="stable")
+    mixed = rng.permutation(table.rows)
+    return mixed[np.argsort(curve_keys(points, bits)[mixed], kind="stable")]
 
 
 def _cells(attribute: Attribute, bits: int) -> npt.NDArray[np.int64]:

@@ -30,6 +30,7 @@ def mondrian(
     cuts: Literal["strict", "relaxed"] = "relaxed",
     numeric_as: Literal["range", "set"] = "range",
     effort: Literal["fast", "balanced", "best"] = "balanced",
+    rng: np.random.Generator | None = None,
     report: Callable[[float], None] | None = None,
 ) -> Partition:
     """Cut the space of quasi-identifiers again and again while both halves keep the promise.
@@ -39,7 +40,8 @@ def mondrian(
     the one with the least loss (people times normalized certainty penalty) is made, instead of the median of the
     widest attribute; a cut may lie off the median where the median would break the promise; categories without a
     hierarchy are cut into sets, the most common first. `effort` says up to which size of a node all its cuts are
-    tried. About O(n d^2 log n); deterministic.
+    tried. About O(n d^2 log n). Chance (`rng`) decides only between people
+    with equal quasi-identifiers, in relaxed cuts.
 
     A cut that was not made because it would break the promise can be noticed by who knows the algorithm and all
     quasi-identifiers; so the promise stands against a reader of the release, not against an insider.
@@ -56,7 +58,7 @@ def mondrian(
     stack = np.zeros((n // max(rule.least_size, 1) + 2, 2), dtype=np.int64)
     stack[0] = 0, n
     cursor = np.array([1, 0, 0, 0], dtype=np.int64)
-    by_tie = lexicographic(table) if cuts == "relaxed" else np.zeros(0, dtype=np.int64)
+    by_tie = lexicographic(table, rng or np.random.default_rng()) if cuts == "relaxed" else np.zeros(0, dtype=np.int64)
     tie = np.argsort(by_tie)
     work = bench(n, max(attribute.size for attribute in table.quasi), len(space.position), len(table.counts))
     while cursor[0] > 0:
