@@ -34,7 +34,7 @@ check: $(READY) ## ruff, mypy (strict), import-linter
 	$(BIN)/lint-imports
 
 bench: $(READY) ## measure speed, memory and loss; writes benchmarks/results.md
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(ARGS)
 
 constraints: $(READY) ## write the installed versions to constraints.txt
 	$(BIN)/python -m pip list --format freeze --exclude-editable | grep -viE '^(pip|setuptools|wheel)==' > constraints.txt

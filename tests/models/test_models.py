@@ -33,7 +33,7 @@ from oneoff.models import (
     TCloseness,
     ValueCaps,
 )
-from oneoff.table import Attribute
+from oneoff.table import Attribute, Hierarchy
 
 Groups = list[list[int]]
 Case = tuple[Model, Groups, list[int]]
@@ -51,10 +51,15 @@ def stronger(model: Model, level: Level, by: Fraction = Fraction(1, 10**6)) -> M
     return model.at(exact * (1 + by if model.larger_is_safer else 1 - by))
 
 
+def extreme(model: Model, level: Level) -> bool:
+    """Whether nothing stronger can be asked for: delta must be positive, so its level stops short of 0."""
+    return level == 0 or (isinstance(model, DeltaDisclosure) and level <= 1e-12)
+
+
 # --- twins
 
 
-@settings(max_examples=1500)
+@settings(max_examples=400)
 @given(cases())
 def test_every_group_is_judged_as_by_its_twin(case: Case) -> None:
     model, groups, prior = case
@@ -87,8 +92,6 @@ def test_closeness_is_the_cheapest_transport(data: st.DataObject) -> None:
 
 
 def test_hierarchical_closeness_is_bound_to_the_values_that_occur() -> None:
-    from oneoff.table import Hierarchy
-
     tree = Hierarchy.from_rows([["flu", "lung", "*"], ["cold", "lung", "*"], ["gout", "joint", "*"]])
     bound = TCloseness("0.25", "hierarchical").bind(
         Attribute("d", "categorical", np.array(["flu", "gout"], object), tree)
@@ -112,7 +115,7 @@ def test_enormous_priors_do_not_overflow(scale: int, counts: list[int]) -> None:
 # --- laws of the level
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(cases())
 def test_a_promise_holds_at_its_level_and_not_beyond(case: Case) -> None:
     model, groups, prior = case
@@ -121,32 +124,33 @@ def test_a_promise_holds_at_its_level_and_not_beyond(case: Case) -> None:
         return
     assert model.at(level).holds(groups, prior)
     assert model.at(level).parameter() == pytest.approx(float(level), rel=1e-12)
-    extreme = level == 0 or (isinstance(model, DeltaDisclosure) and level <= 1e-12)
-    if not extreme:
+    if not extreme(model, level):
         assert not stronger(model, level).holds(groups, prior)
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(cases())
 def test_a_promise_is_kept_exactly_when_the_level_reaches_it(case: Case) -> None:
     model, groups, prior = case
     level, asked = model.level(groups, prior), model.parameter()
+    if extreme(model, level):
+        return
     if math.isfinite(level) and abs(float(level) - float(asked)) <= 1e-6 * float(asked):
         return  # entropy, c and delta have levels that are only just reached
     assert model.holds(groups, prior) is (level >= asked if model.larger_is_safer else level <= asked)
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(cases())
 def test_an_infinite_level_means_that_no_parameter_would_do(case: Case) -> None:
     model, groups, prior = case
     if math.isinf(model.level(groups, prior)):
-        weakest: Model = model.at(10**9)
+        weakest: Model = model.at(100 if isinstance(model, DeltaDisclosure) else 10**9)  # e^100 is enormous too
         assert not weakest.holds(groups, prior)
         assert not all(keeps(weakest, group, prior) for group in groups)
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(cases())
 def test_scores_find_the_worst_group(case: Case) -> None:
     model, groups, prior = case
@@ -168,9 +172,10 @@ def test_levels_of_large_groups_hold(table: tuple[Groups, list[int]], data: st.D
 
 def test_delta_disclosure_holds_at_its_level_however_small() -> None:
     """|ln(q/p)| near 1e-6 has fewer correct digits than a float shows."""
-    for more in range(1, 200, 7):
-        groups, prior = [[500_000 + more, 500_000]], [1, 1]
-        model = DeltaDisclosure(1)
+    rng, model = np.random.default_rng(4), DeltaDisclosure(1)
+    for _ in range(100):
+        prior = rng.integers(400_000, 600_000, 2)
+        groups = (prior + rng.integers(1, 6, 2) * [1, -1]).tolist()
         level = model.level(groups, prior)
         assert model.at(level).holds(groups, prior)
         assert not stronger(model, level).holds(groups, prior)
@@ -179,7 +184,7 @@ def test_delta_disclosure_holds_at_its_level_however_small() -> None:
 # --- laws of union
 
 
-@settings(max_examples=700)
+@settings(max_examples=300)
 @given(cases())
 def test_the_union_of_groups_that_keep_a_promise_keeps_it(case: Case) -> None:
     model, groups, prior = case
@@ -189,7 +194,7 @@ def test_the_union_of_groups_that_keep_a_promise_keeps_it(case: Case) -> None:
             assert model.holds([a + b for a, b in zip(first, second, strict=True)], prior)
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(tables(own_prior=True).flatmap(lambda table: st.tuples(single_models(len(table[1])), st.just(table))))
 def test_the_whole_table_keeps_every_reachable_promise(case: tuple[Model, tuple[Groups, list[int]]]) -> None:
     model, (groups, prior) = case
@@ -203,7 +208,7 @@ def test_the_whole_table_keeps_every_reachable_promise(case: tuple[Model, tuple[
 # --- caps
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(cases())
 def test_caps_say_how_many_people_may_have_a_value(case: Case) -> None:
     model, groups, prior = case
@@ -373,9 +378,9 @@ def test_only_promises_that_compare_with_the_whole_table_need_its_prior() -> Non
     free = (KAnonymity(2), DeltaProbability("0.5"), LDiversity(2), DistinctLDiversity(2), RecursiveLDiversity(3, 2))
     for model in (*free, EntropyLDiversity(2), Joined(free)):
         assert model.holds([1, 1])
-    for model in (BetaLikeness(1), TCloseness(1), DeltaDisclosure(1), FPrivacy(1), RhoPrivacy(0, 1)):
+    for relative in (BetaLikeness(1), TCloseness(1), DeltaDisclosure(1), FPrivacy(1), RhoPrivacy(0, 1)):
         with pytest.raises(BadValue, match="prior is needed"):
-            model.holds([1, 1])
+            relative.holds([1, 1])
 
 
 def test_caps_for_other_values_are_refused() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_twins import any_models, cases, tables, trees
 
+from oneoff.errors import BadGuarantee
 from oneoff.kernels.rules import allows_groups
 from oneoff.models import (
     Counts,
@@ -36,7 +37,7 @@ def compare(model: Model, groups: Groups, prior: list[int], largest: int | None 
     allowed = allows_groups(rule, counts.start, counts.value, counts.count)
     kept = ~model.failing(counts, whole)
     assert not (allowed & ~kept).any(), "the rule allows a group that breaks the promise"
-    for group in np.flatnonzero(kept & ~allowed):
+    for group in np.flatnonzero(kept & ~allowed).tolist():
         assert any(nearly(part, counts, whole, group, largest or counts.largest) for part in model.parts())
 
 
@@ -52,19 +53,19 @@ def nearly(part: Model, counts: Counts, prior: Prior, group: int, largest: int) 
     return False
 
 
-@settings(max_examples=1500)
+@settings(max_examples=400)
 @given(cases())
 def test_rule_and_promise_agree(case: tuple[Model, Groups, list[int]]) -> None:
     compare(*case)
 
 
-@settings(max_examples=700)
+@settings(max_examples=300)
 @given(cases(most=10**6))
 def test_rule_and_promise_agree_on_large_groups(case: tuple[Model, Groups, list[int]]) -> None:
     compare(*case)
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(tables().flatmap(lambda table: st.tuples(any_models(len(table[1])), st.just(table))), st.integers(0, 1000))
 def test_joined_rules_agree(case: tuple[Model, tuple[Groups, list[int]]], room: int) -> None:
     model, (groups, prior) = case
@@ -114,9 +115,9 @@ def test_recursive_rules_hold_at_the_level_of_large_groups() -> None:
     at = model.at(model.level(groups))
     counts = Counts.of(groups)
     assert allows_groups(at.rule([1, 1, 1], counts.largest), counts.start, counts.value, counts.count).all()
-    beyond = model.at(Fraction(3_000_000, 2_999_997))  # the inequality is strict
+    beyond = model.at(Fraction(2_000_003, 2_000_000))  # the inequality is strict
     verdict = allows_groups(beyond.rule([1, 1, 1], counts.largest), counts.start, counts.value, counts.count)
-    assert verdict.tolist() == [True, False]
+    assert verdict.tolist() == [False, True]
 
 
 @pytest.mark.parametrize("l", ["5", "5.0000000000000000001", "4.9999999999999999999", "5.000000001"])
@@ -156,14 +157,14 @@ def test_distances_of_large_tables_do_not_overflow(t: str, distance: str) -> Non
     compare(model, skew.tolist(), [1] * 49 + [4_999_951])
 
 
-@given(
-    st.lists(st.integers(10**15, 10**18), min_size=2, max_size=4),
-    st.lists(st.integers(1, 10**6), min_size=2, max_size=4),
-)
-def test_priors_with_many_digits_do_not_overflow(prior: list[int], group: list[int]) -> None:
-    width = min(len(prior), len(group))
-    for model in (TCloseness("0.1"), TCloseness("0.1", "ordered"), LDiversity(2)):
-        compare(model, [group[:width]], prior[:width])
+def test_distances_that_do_not_fit_are_refused_not_rounded() -> None:
+    """A prior given as decimals of many digits counts as many people."""
+    prior = [0.1234567890123456, 0.8765432109876544]
+    for distance in ("equal", "ordered"):
+        with pytest.raises(BadGuarantee, match="64-bit"):
+            TCloseness("0.1", distance).rule(prior, 10**6)
+    compare(TCloseness("0.1"), [[3, 17], [1, 17]], [1234567890123456, 8765432109876544])
+    compare(LDiversity(2), [[10**6, 10**6], [1, 2]], [10**18, 10**18])
 
 
 def test_values_matter_only_to_promises_about_them() -> None:

@@ -146,7 +146,7 @@ def test_the_index_of_a_frame_does_not_matter() -> None:
     (codes,), attribute, values = read_values(frame, quasi="x", sensitive="s")
     assert_equal_where(codes, [1, 2, 1])
     assert attribute is not None
-    assert attribute.decode(values).tolist() == ["b", "a", "b"]
+    assert attribute.labels[values].tolist() == ["b", "a", "b"]
 
 
 def test_files(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_kind_labels_and_codes(column: Any, kind: str, labels: list[Any]) -> Non
     attribute, values = sensitive(column)
     assert (attribute.name, attribute.kind, attribute.labels.tolist()) == ("s", kind, labels)
     assert values.dtype == np.int32
-    shown = attribute.decode(values).tolist()
+    shown = attribute.labels[values].tolist()
     wanted = ["(missing)" if twin(value) is None else value for value in column.to_pylist()]
     assert shown == (list(map(_text, wanted)) if labels[0] == "(missing)" else wanted)
 

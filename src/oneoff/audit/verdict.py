@@ -52,7 +52,7 @@ class Witness:
         if self.subject == "level":
             reached = f"reaches {self.belief:.4g}; {bound} {self.allowed:.4g} is allowed"
             return f"the worst group, number {self.group} with {people}, {reached}"
-        belief = f"{self.belief:.4%}; {bound} {self.allowed:.4%} is allowed"
+        belief = f"{100 * self.belief:.4g}%; {bound} {100 * self.allowed:.4g}% is allowed"
         if self.subject == "identity":
             return f"in the smallest group ({people}) a record is somebody's with a probability of {belief}"
         shown = listing([self.value])
@@ -319,8 +319,8 @@ def _compare(release: Generalized, table: Table) -> list[str]:
         return ["a person has no record of their own"]
     found = []
     if release.sensitive is not None and table.sensitive is not None:
-        shown = release.sensitive.labels[release.values[release.links]]
-        if not np.array_equal(shown, table.sensitive.labels[table.values]):
+        shown = release.sensitive.decode(release.values[release.links])
+        if not np.array_equal(shown, table.sensitive.decode(table.values)):
             found.append("a person's record shows another person's value")
     box = release.box[release.links]
     for attribute, cells in zip(release.quasi, release.cells, strict=True):

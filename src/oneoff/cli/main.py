@@ -294,7 +294,8 @@ def _load(folder: Path, table: str | None) -> tuple[Any, Table | None]:
     from oneoff.releases.load import load_links, load_release
 
     release = load_release(folder)
-    root = folder.parent if folder.name == "public" else folder
+    whole = folder.resolve()  # `.` has no name of its own
+    root = whole.parent if whole.name == "public" else whole
     release = replace(release, links=load_links(root))
     job = _job_of(root, table, release)
     return release, None if job is None else job.read_table()

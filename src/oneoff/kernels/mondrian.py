@@ -236,7 +236,7 @@ def _candidates(
                 v = values[work.sorted_rows[r]]
                 left[v] += 1
                 right[v] -= 1
-        if at < rule.least_size or size - at < rule.least_size or i % stride != 0:
+        if at < rule.least_size or size - at < rule.least_size or (i - pieces // 2) % stride != 0:
             continue
         if rule.by_value and not (
             allows(rule, left, work.touched, many, at) and allows(rule, right, work.touched, many, size - at)

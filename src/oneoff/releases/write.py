@@ -92,7 +92,7 @@ def _appearing(folder: Path, overwrite: bool) -> Iterator[Path]:
 def _not_writable(folder: Path, error: OSError) -> FolderNotWritable:
     return FolderNotWritable(
         f"the folder {str(folder)!r} cannot be written",
-        allowed="a place where you may create folders, with room enough",
+        allowed="a place where you may create folders",
         got=error.strerror or str(error),
         hint="choose another place with --out",
     )

@@ -51,6 +51,11 @@ class Attribute:
             return np.arange(self.size, dtype=np.int32)
         return self.hierarchy.leaf_codes(self.labels)
 
+    def decode(self, codes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
+        """The values that codes stand for."""
+        labels: npt.NDArray[Any] = self.labels[codes]
+        return labels
+
 
 @dataclass(frozen=True, eq=False)
 class Table:

@@ -1,0 +1,282 @@
+"""One measurement, in a process of its own: `python measure.py VERB '{"argument": ...}'` prints one line of JSON.
+
+Every function here returns the figures of a case. What is not to be measured (imports, reading, warm-up of the compiled
+loops on a small slice) comes before the clock is started. Only the public interface of oneoff is used; it is imported
+where it is needed, so that an interpreter with nothing but a rival in it can run the rival's function.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cases import TABLES
+
+__all__ = ["VERBS"]
+
+Figures = dict[str, Any]
+SLICE = 2_000  # rows of the warm-up
+COMMAND = (sys.executable, "-c", "from oneoff.cli.main import main; main()")
+
+
+@contextmanager
+def clock() -> Iterator[Figures]:
+    """CPU seconds of all threads and wall seconds of what happens inside."""
+    figures: Figures = {}
+    cpu, wall = time.process_time(), time.perf_counter()
+    yield figures
+    figures |= {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+
+
+def peak_mb(who: int = resource.RUSAGE_SELF) -> float:
+    """The most memory the process ever held: interpreter, libraries, tables and all."""
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(who).ru_maxrss / unit
+
+
+def _table(name: str, data: str, rows: int | None) -> Any:
+    import oneoff
+
+    source = TABLES[name]
+    if name == "sample":
+        return oneoff.read_table(oneoff.sample(rows or 10_000, seed=1), **source.roles())
+    if name == "adult":
+        frame = _adult_frame(data)
+        return oneoff.read_table(frame if rows is None else frame.slice(0, rows), **source.roles())
+    return oneoff.read_table(Path(data) / source.file, rows=rows, **source.roles())
+
+
+def _adult_frame(data: str) -> Any:
+    """The training part without incomplete rows: 30,162 people, the subset everybody uses."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    source = TABLES["adult"]
+    columns = [*source.quasi, source.sensitive]
+    frame = pq.read_table(Path(data) / source.file, columns=[*columns, "split"])
+    return frame.filter(pc.equal(frame["split"].cast("string"), "train")).select(columns).drop_null()
+
+
+def anonymize(table: str, method: str, guarantee: str, data: str, work: str, **more: Any) -> Figures:
+    """A release with its audit and loss. `rows` limits the table, `leave` keeps it and the release for other cases; the
+    rest are options of the method."""
+    import oneoff
+
+    rows, leave = more.pop("rows", None), more.pop("leave", "")
+    oneoff.anonymize(_table(table, data, SLICE), guarantee, method=method, seed=1, **more)
+    base, people = peak_mb(), _table(table, data, rows)
+    with clock() as figures:
+        release = oneoff.anonymize(people, guarantee, method=method, seed=1, **more)
+    figures |= {"base": base, "mb": peak_mb(), "rows": people.rows}
+    with clock() as again:
+        verdict = oneoff.audit(release, people)
+    if leave:
+        _leave(release, data, Path(work) / leave)
+    gcp = oneoff.utility(release, people).gcp
+    return figures | {"gcp": gcp, "groups": verdict.groups, "holds": verdict.holds, "audit": again["cpu"]}
+
+
+def _leave(release: Any, data: str, path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(_adult_frame(data), path.with_suffix(".parquet"))
+    release.write(path.with_name(f"{path.name}-release"), csv=True, overwrite=True)
+
+
+def read(table: str, data: str, work: str, rows: int) -> Figures:
+    _table(table, data, SLICE)
+    with clock() as figures:
+        people = _table(table, data, rows)
+    return figures | {"mb": peak_mb(), "rows": people.rows}
+
+
+def write(table: str, data: str, work: str, rows: int) -> Figures:
+    """Both halves without the report page, whose plots cost more than the records."""
+    from dataclasses import replace
+
+    import oneoff
+
+    release = oneoff.anonymize(_table(table, data, rows), "k-anonymity:10", method="mondrian", seed=1)
+    plain = {name: content for name, content in release.private.items() if name != "report.html"}
+    with clock() as figures:
+        replace(release, private=plain).write(Path(work) / "census-written", overwrite=True)
+    return figures | {"rows": release.rows}
+
+
+def command(table: str, data: str, work: str, rows: int) -> Figures:
+    """`oneoff anonymize` as a steward types it; a short run before fills the cache of compiled loops."""
+    out = Path(work) / "census-release"
+    _anonymize_command(table, data, out, SLICE)
+    before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    summary = _anonymize_command(table, data, out, rows)
+    wall = time.perf_counter() - wall
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    found = {name: summary[name] for name in ("gcp", "groups", "holds", "rows")}
+    return {"cpu": cpu, "wall": wall, "mb": peak_mb(resource.RUSAGE_CHILDREN)} | found
+
+
+def _anonymize_command(table: str, data: str, out: Path, rows: int) -> Figures:
+    roles = TABLES[table].roles()
+    flags = [f"--{role}={names if isinstance(names, str) else ','.join(names)}" for role, names in roles.items()]
+    tail = ["--guarantee=k-anonymity:10", f"--out={out}", f"--rows={rows}", "--csv", "--overwrite", "--json"]
+    source = str(Path(data) / TABLES[table].file)
+    done = subprocess.run([*COMMAND, "anonymize", source, *flags, *tail], check=True, stdout=subprocess.PIPE)
+    summary: Figures = json.loads(done.stdout)
+    return summary
+
+
+def verify(table: str, data: str, work: str, rows: int) -> Figures:
+    """The recipient's check: hashes, records, promise."""
+    import oneoff.audit.verify
+    import oneoff.releases.load
+
+    with clock() as figures:
+        verdict = oneoff.verify(Path(work) / "census-release" / "public")
+    return figures | {"mb": peak_mb(), "rows": verdict.rows, "groups": verdict.groups, "holds": verdict.holds}
+
+
+def show_help(data: str, work: str) -> Figures:
+    return {"wall": min(_wall([*COMMAND, "--help"]) for _ in range(5)), "mb": peak_mb(resource.RUSAGE_CHILDREN)}
+
+
+def _wall(arguments: list[str]) -> float:
+    began = time.perf_counter()
+    subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def first_release(data: str, work: str) -> Figures:
+    """From `import oneoff` to a small Mondrian release; the loops go to and come from a cache of these cases' own."""
+    os.environ["NUMBA_CACHE_DIR"] = str(Path(work) / "compiled")  # read by numba when it is imported
+    with clock() as figures:
+        exec(FIRST, {})
+    return figures | {"mb": peak_mb(), "rows": SLICE}
+
+
+FIRST = f"""
+import oneoff
+from oneoff.table.sample import SAMPLE_ROLES
+oneoff.anonymize(oneoff.read_table(oneoff.sample({SLICE}, seed=1), **SAMPLE_ROLES), "k-anonymity:10", method="mondrian")
+"""
+
+
+def check(table: str, data: str, work: str) -> Figures:
+    """Levels of all promises from a CSV file whose groups are not stated."""
+    import oneoff
+
+    source = TABLES[table]
+    path = Path(work) / f"{table}-release" / "public" / "data.csv"
+    judged: dict[str, Any] = {"quasi": source.quasi, "sensitive": source.sensitive, "guarantee": "k-anonymity:10"}
+    oneoff.check(oneoff.sample(SLICE, seed=1), **judged | {"quasi": TABLES["sample"].quasi, "sensitive": "occupation"})
+    with clock() as figures:
+        verdict = oneoff.check(path, **judged)
+    names = {
+        "k-anonymity": "k",
+        "distinct-l-diversity": "distinct l",
+        "entropy-l-diversity": "entropy l",
+        "basic-beta-likeness": "basic beta",
+        "beta-likeness": "enhanced beta",
+        "delta-disclosure": "delta",
+        "t-closeness": "t",
+    }
+    levels = {short: verdict.levels[name] for name, short in names.items()}
+    found = {"rows": verdict.rows, "groups": verdict.groups, "holds": verdict.holds, "note": _levels_text(levels)}
+    return figures | {"mb": peak_mb()} | found
+
+
+def _levels_text(levels: dict[str, float]) -> str:
+    return ", ".join(f"{name} {level:.4g}" for name, level in levels.items())
+
+
+# --- rivals: nothing of oneoff below, except in `score` ---------------------------------------------------------------
+
+
+def anonypy(table: str, data: str, work: str) -> Figures:
+    """anonypy's Mondrian; categories must have pandas' category type."""
+    import pandas as pd
+    from anonypy import Preserver
+
+    source = TABLES[table]
+    frame = pd.read_parquet(Path(work) / f"{table}.parquet")
+    frame = frame.astype({name: "category" for name in frame.columns if name not in source.numeric})
+    with clock() as figures:
+        records = Preserver(frame, list(source.quasi), source.sensitive).anonymize_k_anonymity(k=10)
+    figures["mb"] = peak_mb()
+    shown = pd.DataFrame(records)
+    for name in source.quasi:
+        shown[name] = [text[0] if isinstance(text, list) else text for text in shown[name]]
+    shown = shown.loc[shown.index.repeat(shown["count"])].drop(columns="count")
+    shown.astype(str).to_parquet(Path(work) / "anonypy.parquet", index=False)
+    return figures | {"rows": len(shown)}
+
+
+def score(table: str, data: str, work: str) -> Figures:
+    """The k of anonypy's records by `oneoff.check`, their loss by the range variant of GCP."""
+    import pyarrow.parquet as pq
+
+    import oneoff
+
+    source = TABLES[table]
+    shown, people = pq.read_table(Path(work) / "anonypy.parquet"), _table(table, data, None)
+    verdict = oneoff.check(shown, quasi=source.quasi, sensitive=source.sensitive, guarantee="k-anonymity:10")
+    losses = [_mean_loss(shown[attribute.name], attribute) for attribute in people.quasi]
+    whole = sum(losses) / len(losses)
+    return {"gcp": whole, "groups": verdict.groups, "holds": verdict.holds and shown.num_rows == people.rows}
+
+
+def _mean_loss(column: Any, attribute: Any) -> float:
+    """(max - min) / (U - L) for "17-24" and (values - 1) / (domain - 1) for "Private,Self-emp", over all records."""
+    total = 0.0
+    for text, people in _tally(column):
+        if attribute.kind == "numeric":
+            low, _, high = text.partition("-")
+            span, whole = float(high or low) - float(low), float(attribute.positions[-1] - attribute.positions[0])
+        else:
+            span, whole = float(text.count(",")), attribute.size - 1.0
+        total += people * span / whole
+    return total / len(column)
+
+
+def _tally(column: Any) -> list[tuple[str, int]]:
+    return [(str(entry["values"]), int(entry["counts"])) for entry in column.value_counts().to_pylist()]
+
+
+def pycanon(table: str, data: str, work: str, only_beta: bool = False) -> Figures:
+    """pycanon's functions one after the other, on the CSV file of a release."""
+    import pandas as pd
+    from pycanon import anonymity
+
+    source = TABLES[table]
+    quasi, sensitive = list(source.quasi), [source.sensitive]
+    frame = pd.read_csv(Path(work) / f"{table}-release" / "public" / "data.csv")
+    known: dict[str, Callable[[], float]] = {
+        "k": lambda: anonymity.k_anonymity(frame, quasi),
+        "distinct l": lambda: anonymity.l_diversity(frame, quasi, sensitive),
+        "entropy l": lambda: anonymity.entropy_l_diversity(frame, quasi, sensitive),
+        "basic beta": lambda: anonymity.basic_beta_likeness(frame, quasi, sensitive),
+        "enhanced beta": lambda: anonymity.enhanced_beta_likeness(frame, quasi, sensitive),
+        "delta": lambda: anonymity.delta_disclosure(frame, quasi, sensitive),
+        "t": lambda: anonymity.t_closeness(frame, quasi, sensitive),
+    }
+    wanted = ["basic beta"] if only_beta else list(known)
+    with clock() as figures:
+        levels = {name: known[name]() for name in wanted}
+    return figures | {"mb": peak_mb(), "rows": len(frame), "note": _levels_text(levels)}
+
+
+VERBS: dict[str, Callable[..., Figures]] = {
+    verb.__name__: verb
+    for verb in (anonymize, read, write, command, verify, show_help, first_release, check, anonypy, score, pycanon)
+}
+
+if __name__ == "__main__":
+    print(json.dumps(VERBS[sys.argv[1]](**json.loads(sys.argv[2]))))
