@@ -318,6 +318,7 @@ def test_the_nearest_is_the_strongest_to_the_third_decimal(people: Path) -> None
         nearest = nearest_of(error.allowed)
         stronger = re.sub(r"\d+\.\d+", lambda found, step=step: f"{float(found[0]) + step:.3f}", nearest)
         assert stronger != nearest
+        assert re.search(r"\.\d{1,3}(,|$)", nearest), "short enough to type"
         refusal(lambda stronger=stronger: publish(table, stronger), errors.UnreachableGuarantee)
 
 

@@ -255,6 +255,11 @@ def test_a_caps_file_is_found_again_from_another_folder(tmp_path: Path, monkeypa
     answer = oneoff("anonymize", "../a/private/job.toml", "--out", "b", "--seed", 1)
     assert answer.status == 0, answer.err
     assert published(tmp_path / "a").equals(published(tmp_path / "elsewhere" / "b"))
+    (tmp_path / "job.toml").write_text(
+        'input = "t.csv"\noutput = "c"\nquasi = ["a"]\nsensitive = "s"\nguarantee = "f-privacy:caps.csv,scale=1.2"\n'
+    )
+    answer = oneoff("anonymize", "../job.toml")
+    assert answer.status == 0, "the caps of a job are beside it, as its other files are"
 
 
 def test_only_the_first_rows(people_csv: Path, tmp_path: Path) -> None:

@@ -53,19 +53,19 @@ def nearly(part: Model, counts: Counts, prior: Prior, group: int, largest: int) 
     return False
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(cases())
 def test_rule_and_promise_agree(case: tuple[Model, Groups, list[int]]) -> None:
     compare(*case)
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(cases(most=10**6))
 def test_rule_and_promise_agree_on_large_groups(case: tuple[Model, Groups, list[int]]) -> None:
     compare(*case)
 
 
-@settings(max_examples=250)
+@settings(max_examples=200)
 @given(tables().flatmap(lambda table: st.tuples(any_models(len(table[1])), st.just(table))), st.integers(0, 1000))
 def test_joined_rules_agree(case: tuple[Model, tuple[Groups, list[int]]], room: int) -> None:
     model, (groups, prior) = case

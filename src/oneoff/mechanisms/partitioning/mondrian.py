@@ -46,7 +46,7 @@ def mondrian(
     A cut that was not made because it would break the promise can be noticed by who knows the algorithm and all
     quasi-identifiers; so the promise stands against a reader of the release, not against an insider.
     """
-    from oneoff.kernels.mondrian import bench, cut
+    from oneoff.kernels.mondrian import cut, working_space
 
     if cuts not in ("strict", "relaxed"):
         raise BadValue("unknown kind of cuts", allowed="strict, relaxed", got=repr(cuts))
@@ -54,15 +54,16 @@ def mondrian(
         raise BadValue("unknown effort", allowed=", ".join(_THOROUGH), got=repr(effort))
     thorough, n = _THOROUGH[effort], table.rows
     space, rule = space_of(table, numeric_as), model.rule(table.counts, n)
-    rows, group = np.arange(n), np.zeros(n, dtype=np.int32)
+    group = np.zeros(n, dtype=np.int32)
     stack = np.zeros((n // max(rule.least_size, 1) + 2, 2), dtype=np.int64)
     stack[0] = 0, n
     cursor = np.array([1, 0, 0, 0], dtype=np.int64)
-    by_tie = lexicographic(table, rng or np.random.default_rng()) if cuts == "relaxed" else np.zeros(0, dtype=np.int64)
-    tie = np.argsort(by_tie)
-    work = bench(n, max(attribute.size for attribute in table.quasi), len(space.position), len(table.counts))
+    relaxed = cuts == "relaxed"
+    tie = np.argsort(lexicographic(table, rng or np.random.default_rng())) if relaxed else np.zeros(n, dtype=np.int64)
+    codes, spare = table.codes.copy(), np.empty_like(table.codes)
+    work = working_space(table.values, tie, len(space.position), len(table.counts))
     while cursor[0] > 0:
-        cut(table.codes, table.values, space, rule, tie, by_tie, rows, stack, cursor, group, work, thorough, _BUDGET)
+        cut(codes, spare, space, rule, stack, cursor, group, work, relaxed, thorough, _BUDGET)
         if report is not None:
             report(float(cursor[2]) / n)
     return Partition(group)
