@@ -143,7 +143,11 @@ class EntropyLDiversity(Model):
     def failing(self, counts: Counts, prior: Prior) -> Flags:
         gap = np.log(self.scores(counts, prior)) - self._log()
         flags: Flags = gap < 0
-        for group in np.flatnonzero(np.abs(gap) < 1e-9):  # too close for floats: decide in integers
+        close = np.abs(gap) < 1e-9  # too close for floats
+        # all values equally often (exactly: the product is whole over size): as varied as they are many
+        natural = close & (maximum_by_group(counts, shares(counts)) * counts.distinct < 1 + 1e-12)
+        flags[natural] = counts.distinct[natural] < math.ceil(self.l)
+        for group in np.flatnonzero(close & ~natural):  # decide in integers
             flags[group] = not self._exactly_enough(counts.count[counts.start[group] : counts.start[group + 1]])
         return flags
 

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from oneoff.models.counts import Counts, CountsLike, Prior, PriorLike
 from oneoff.models.numbers import Number, number
 from oneoff.models.rule import Rule, RuleDraft
 from oneoff.table import Attribute
+from oneoff.table.classes import look_alikes
 
 __all__ = ["CapModel", "Level", "Model", "exact_maximum", "parameter"]
 
@@ -157,9 +158,9 @@ def exact_maximum(counts: Counts, score: Floats, exact: Callable[[int, int, int]
     """
     top = float(score.max())
     near = np.flatnonzero(score >= top - 1e-9 * max(1.0, abs(top)))
-    triples = np.stack((counts.value[near], counts.count[near], counts.size[counts.owner[near]]))
-    unique: npt.NDArray[Any] = np.unique(triples, axis=1).T
-    return max(exact(int(value), int(count), int(size)) for value, count, size in unique)
+    value, count, size = counts.value[near], counts.count[near], counts.size[counts.owner[near]]
+    one_of_each = np.unique(look_alikes([value, count, size]), return_index=True)[1]
+    return max(exact(int(value[i]), int(count[i]), int(size[i])) for i in one_of_each)
 
 
 def maximum_by_group(counts: Counts, entries: Floats) -> Floats:

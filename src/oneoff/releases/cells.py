@@ -57,9 +57,7 @@ class Sets:
         owner = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
         shown = owner * attribute.size + self.code
         key = np.asarray(box, dtype=np.int64) * attribute.size + wanted
-        place = np.minimum(np.searchsorted(shown, key), len(shown) - 1)
-        found: npt.NDArray[np.bool_] = (shown[place] == key) & (wanted >= 0)
-        return found
+        return _contains(shown, np.where(wanted >= 0, key, -1))
 
     def values_shown(self, attribute: Attribute) -> Ints:
         """How many values each box lists."""
@@ -105,6 +103,18 @@ def cells_of_groups(
     if attribute.hierarchy is None:
         return Ranges(low, high)
     return Nodes(*attribute.hierarchy.lca(attribute.leaves[low], attribute.leaves[high]))
+
+
+def _contains(shown: Ints, wanted: Ints) -> npt.NDArray[np.bool_]:
+    """Which of the wanted keys are among the shown ones (ascending); a negative key never is."""
+    top = int(max(shown[-1], wanted.max())) + 2
+    if top <= 8 * len(wanted) + 1_000_000:  # a table of all keys is cheaper than searching
+        known = np.zeros(top, dtype=np.bool_)
+        known[shown] = True
+        return known[wanted]  # key -1 reads the last cell, which is never set
+    place = np.minimum(np.searchsorted(shown, wanted), len(shown) - 1)
+    found: npt.NDArray[np.bool_] = shown[place] == wanted
+    return found
 
 
 def _sets(attribute: Attribute, members: Codes, start: Ints) -> Sets:
