@@ -708,3 +708,19 @@ def test_a_csv_copy_of_a_real_table_is_the_same_table(data_dir: Path, tmp_path: 
     pl.read_parquet(source).write_csv(tmp_path / "copy.csv", separator=";")
     roles: dict[str, Any] = {"quasi": columns[:-1], "sensitive": columns[-1], "rows": 20_000}
     same(read_table(tmp_path / "copy.csv", **roles), read_table(source, **roles))
+
+
+def test_an_empty_line_is_a_person_in_a_file_of_one_column(tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("city\nA\n\nB\n")
+    assert read_table(path, quasi="city", missing="category").rows == 3
+    with pytest.raises(MissingValues):
+        read_table(path, quasi="city")
+
+
+def test_numbers_that_look_like_codes_get_a_notice() -> None:
+    frame = pa.table({"zip": [12345, 12346], "age": [3, 4]})
+    notices = read_table(frame, quasi="zip,age").notices
+    assert any("--categorical zip" in notice for notice in notices)
+    assert not any("age" in notice for notice in notices)
+    assert read_table(frame, quasi="zip,age", categorical="zip").notices == ()

@@ -274,7 +274,8 @@ def _publish(
     if as_json:
         _print_json(outcome.as_dict() | {"out": str(out), "withheld": withheld or None})
     else:
-        typer.echo("\n".join(outcome_lines(outcome.as_dict(), outcome.verdict, outcome.utility)))
+        summary = outcome.as_dict() | {"notices": []}  # they are on stderr already
+        typer.echo("\n".join(outcome_lines(summary, outcome.verdict, outcome.utility)))
         typer.echo(f"\n{withheld or f'Written: {out}/public (to hand out) and {out}/private (to keep).'}")
     if not outcome.verdict.holds:
         raise typer.Exit(1)

@@ -74,7 +74,7 @@ def _recursive(promise: Any, count: Any, touched: Any, many: int, size: int) -> 
 @njit(cache=True)
 def _close(promise: Any, ranges: Any, prior_below: Any, total: int, count: Any, size: int) -> bool:
     """Earth mover's distance as a sum of imbalances over ranges of values."""
-    values = len(count)
+    values = len(prior_below)  # `count` may be longer: a row of wider working space
     imbalance = np.empty(values + 1, np.int64)  # of all values below v, times total * size
     found = 0
     for v in range(values):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import numbers
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -409,7 +410,7 @@ def _assemble(
         attribute, codes = attribute_of(with_category(columns[name], notices))
         _refuse_infinite(attribute, codes)
         if not columns[name].declared:
-            notices.extend(nearly_numeric(attribute))
+            notices.extend([*nearly_numeric(attribute), *_looks_like_codes(attribute)])
         finished[name] = attribute, codes
     finished |= {name: attribute_of(columns[name]) for name in schema.keep}
     quasi, codes = _stack([finished[name] for name in schema.quasi])
@@ -417,6 +418,14 @@ def _assemble(
     _refuse_reserved_names(quasi, (*_protected(schema), *schema.keep))
     sensitive, values = finished[schema.sensitive] if schema.sensitive else (None, np.zeros(len(codes), np.int32))
     return Table(quasi, codes, sensitive, values, keep, kept if keep else None, tuple(notices), origin, dropped_rows)
+
+
+def _looks_like_codes(attribute: Attribute) -> list[str]:
+    """A notice for whole numbers that are names rather than amounts: a range of them would mean little."""
+    if attribute.labels.dtype.kind != "i" or not re.search(r"zip|post|plz|code", attribute.name.lower()):
+        return []
+    name = attribute.name
+    return [f"column {name!r} is read as numbers and shown as ranges; --categorical {name} reads its values as codes"]
 
 
 def _stack(pairs: Sequence[tuple[Attribute, Codes]]) -> tuple[tuple[Attribute, ...], Codes]:

@@ -93,7 +93,8 @@ def _parse(
     path: Path, data: bytes, delimiter: str, names: Sequence[str], wanted: list[str], na: Sequence[str]
 ) -> pa.Table:
     """The wanted columns as texts: Arrow's own types would turn the zip code 01234 into a number."""
-    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    one = len(names) == 1  # in a file of one column an empty line is a person whose value is missing
+    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=not one)
     convert = pa.csv.ConvertOptions(
         column_types={name: pa.string() for name in names},
         include_columns=wanted,
