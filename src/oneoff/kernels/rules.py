@@ -14,7 +14,10 @@ __all__ = ["allows", "allows_groups"]
 
 @njit(cache=True)
 def allows(rule: Any, count: Any, touched: Any, many: int, size: int) -> bool:
-    """count[v] people with value v; touched[:many] lists every v with count[v] > 0 (and maybe some with 0)."""
+    """count[v] people with value v; touched[:many] lists every v with count[v] > 0 (and maybe some with 0).
+
+    `count` may be longer than there are values.
+    """
     if size < rule.least_size or size == 0:
         return False
     limits = rule.limits
