@@ -156,8 +156,8 @@ def _culprit(table: Table, part: Model, prior: Prior) -> str:
     """Which value stands in the way, where it is one."""
     caps = part.caps(prior)
     if caps is None or table.sensitive is None:
-        values = "" if table.sensitive is None else f" and {table.sensitive.size} different values"
-        return f": it has {table.rows} people{values}"
+        values = "" if table.sensitive is None else f" and its sensitive column {table.sensitive.size} value(s)"
+        return f": it has {table.rows} row(s){values}"
     over = [
         (share / cap if cap else share, i)
         for i, (share, cap) in enumerate(zip(prior.shares, caps.ceiling, strict=True))

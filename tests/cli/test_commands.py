@@ -589,3 +589,16 @@ def test_the_program_tells_a_broken_promise_from_bad_input(made: Path) -> None:
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "did you mean 'group'?" in wrong.stderr
     assert "Traceback" not in wrong.stderr
+
+
+def test_a_defect_of_ours_is_not_taken_for_a_broken_promise(
+    people_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("unforeseen")
+
+    monkeypatch.setattr("oneoff.publish.choose", crash)
+    answer = publish(people_csv, tmp_path / "out")
+    assert answer.status == 3
+    assert "defect of oneoff" in answer.err
+    assert not (tmp_path / "out").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -36,7 +37,8 @@ promise holds in the file that goes out.
          --guarantee beta-likeness:3 --out out/
   oneoff verify out/public                     what a recipient can check alone
 
-Exit status: 0 done and the promise holds, 1 the promise does not hold, 2 bad input or a promise nothing can keep.""",
+Exit status: 0 done and the promise holds, 1 the promise does not hold, 2 bad input or a promise nothing can keep,
+3 a defect of oneoff itself.""",
 )
 
 Quasi = Annotated[str | None, typer.Option("--quasi", help="Columns an outsider may know, e.g. age,sex,zip.")]
@@ -235,6 +237,10 @@ def main() -> NoReturn:
         _complain(error, 1)
     except OneoffError as error:
         _complain(error, 2)
+    except Exception:  # a defect of ours must not exit with 1, which says that a promise does not hold
+        traceback.print_exc()
+        typer.echo("this is a defect of oneoff; nothing was published, please report it", err=True)
+        sys.exit(3)
     except KeyboardInterrupt:
         typer.echo("stopped; nothing was written", err=True)
         sys.exit(130)

@@ -218,7 +218,7 @@ class RecursiveLDiversity(Model):
     def sentence(self) -> str:
         return (
             f"in every group the most common value is rarer than {number_text(self.c)} times "
-            f"all values from the {self.l}th most common on"
+            f"all values from the {_ordinal(self.l)} most common on"
         )
 
     def failing(self, counts: Counts, prior: Prior) -> Flags:
@@ -254,6 +254,11 @@ class RecursiveLDiversity(Model):
 
     def _needs_prior(self) -> bool:
         return False
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
+    return f"{number}{ending}"
 
 
 def _pairs(first: npt.NDArray[np.int64], tail: npt.NDArray[np.int64]) -> list[tuple[int, int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -117,9 +116,15 @@ def refuse_existing(folder: Path, overwrite: bool) -> None:
 def _replace(aside: Path, folder: Path) -> None:
     """Put the finished folder in its place; an earlier release there is removed only afterwards."""
     old = aside.with_suffix(".old")
-    if folder.exists():
-        os.rename(folder, old)  # noqa: PTH104 - the pair of renames is the point
-    os.rename(aside, folder)  # noqa: PTH104
+    if not folder.exists():
+        aside.rename(folder)
+        return
+    folder.rename(old)
+    try:
+        aside.rename(folder)
+    except OSError:
+        old.rename(folder)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 
