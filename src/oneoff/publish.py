@@ -156,8 +156,10 @@ def _culprit(table: Table, part: Model, prior: Prior) -> str:
     """Which value stands in the way, where it is one."""
     caps = part.caps(prior)
     if caps is None or table.sensitive is None:
-        values = "" if table.sensitive is None else f" and its sensitive column {table.sensitive.size} value(s)"
-        return f": it has {table.rows} row(s){values}"
+        people = "1 person" if table.rows == 1 else f"{table.rows} people"
+        if table.sensitive is None:
+            return f": it has {people}"
+        return f": it has {people} and {table.sensitive.size} different value{'s' * (table.sensitive.size > 1)}"
     over = [
         (share / cap if cap else share, i)
         for i, (share, cap) in enumerate(zip(prior.shares, caps.ceiling, strict=True))
