@@ -24,6 +24,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "anonymize": "oneoff.publish",
     "check": "oneoff.audit.check",
+    "compare": "oneoff.comparison",
     "errors": "",
     "load_release": "oneoff.releases.load",
     "models": "",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from oneoff.audit.check import check
     from oneoff.audit.verify import verify
     from oneoff.catalog import METHODS, MODELS
+    from oneoff.comparison import compare
     from oneoff.publish import anonymize
     from oneoff.releases.generalized import Generalized
     from oneoff.releases.load import load_release
@@ -65,6 +67,7 @@ __all__ = [
     "anonymize",
     "audit",
     "check",
+    "compare",
     "errors",
     "load_release",
     "models",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from oneoff.errors import BadValue, MethodMismatch, nearest
 from oneoff.mechanisms.partitioning import hilbert, mondrian
 from oneoff.models import EXAMPLES, Model
-from oneoff.plans import Partition
+from oneoff.plans import Links, Partition
 
 __all__ = ["METHODS", "MODELS", "Method", "choose"]
 
@@ -22,7 +22,7 @@ class Method:
     """
 
     name: str
-    run: Callable[..., Partition]
+    run: Callable[..., Partition | Links]
     output: str
     serves: frozenset[str]
     against: str

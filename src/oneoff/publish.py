@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from oneoff.audit import Verdict, audit
 from oneoff.catalog import Method, choose
 from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing
 from oneoff.models import Counts, Model, Prior, parse
-from oneoff.releases import Generalized, generalize
+from oneoff.plans import Links, Partition
+from oneoff.releases import Generalized, generalize, generalize_each
+from oneoff.releases.cells import NumericAs
 from oneoff.table import Table
 from oneoff.utility import Utility, utility
 
@@ -112,18 +114,9 @@ def publish(
     given["rng"] = rng
     if chosen.reports:
         given["report"] = lambda share: say("grouping", share)
-    partition = chosen.run(table, model, **given)
+    plan = chosen.run(table, model, **given)
     say("writing boxes", 0.0)
-    numeric_as: Literal["range", "set"] = given.get("numeric_as", "range")
-    release = generalize(
-        table,
-        partition,
-        model,
-        method=chosen.name,
-        against=chosen.against,
-        rng=rng,
-        numeric_as=numeric_as,
-    )
+    release = _release(table, plan, model, chosen, rng, given.get("numeric_as", "range"))
     say("auditing", 0.0)
     verdict = audit(release, table)
     if verdict.problems:
@@ -135,6 +128,17 @@ def publish(
     say("done", 1.0)
     outcome = Outcome(release, verdict, measured, reason, seed, time.perf_counter() - began, table.notices)
     return replace(outcome, release=_with_private_half(outcome, table, job))
+
+
+def _release(
+    table: Table, plan: Partition | Links, model: Model, method: Method, rng: np.random.Generator, numeric_as: NumericAs
+) -> Generalized:
+    """What a plan looks like to the world."""
+    if isinstance(plan, Links):
+        return generalize_each(
+            table, plan, model, method=method.name, against=method.against, rng=rng, numeric_as=numeric_as
+        )
+    return generalize(table, plan, model, method=method.name, against=method.against, rng=rng, numeric_as=numeric_as)
 
 
 def refuse_unreachable(table: Table, model: Model) -> None:
@@ -157,7 +161,7 @@ def _culprit(table: Table, part: Model, prior: Prior) -> str:
     caps = part.caps(prior)
     if caps is None or table.sensitive is None:
         people = "1 person" if table.rows == 1 else f"{table.rows} people"
-        if table.sensitive is None:
+        if table.sensitive is None or part.about == "identity":
             return f": it has {people}"
         return f": it has {people} and {table.sensitive.size} different value{'s' * (table.sensitive.size > 1)}"
     over = [

@@ -441,7 +441,9 @@ def test_verify_notices_a_changed_file(release: Path) -> None:
 def test_verify_judges_rather_than_believes(release: Path) -> None:
     """A description that promises more than its records keep, with hashes in order."""
     described = release / "public" / "release.json"
-    described.write_text(described.read_text().replace('"l-diversity:3"', '"l-diversity:20"'))
+    stated = json.loads(described.read_text())
+    stated |= {"guarantee": "l-diversity:20", "caps": ["0.05"] * len(stated["caps"])}
+    described.write_text(json.dumps(stated))
     answer = oneoff("verify", release / "public", "--json")
     assert answer.status == 1
     assert answer.json["holds"] is False

@@ -218,7 +218,8 @@ def forged(public: Path, change: dict[str, object], rows: pa.Table | None = None
 
 def test_a_forged_promise_does_not_verify(release: oneoff.Generalized, tmp_path: Path) -> None:
     public = release.write(tmp_path / "out") / "public"
-    forged(public, {"guarantee": "l-diversity:4"})
+    stated = json.loads((public / "release.json").read_text())
+    forged(public, {"guarantee": "l-diversity:4", "caps": ["0.25"] * len(stated["caps"])})
     verdict = oneoff.verify(public)
     assert not verdict.holds
     assert verdict.people_above > 0
@@ -226,10 +227,48 @@ def test_a_forged_promise_does_not_verify(release: oneoff.Generalized, tmp_path:
 
 def test_records_left_out_do_not_verify(release: oneoff.Generalized, tmp_path: Path) -> None:
     public = release.write(tmp_path / "out") / "public"
-    forged(public, {}, pq.read_table(public / "data.parquet").slice(3))
+    rest = pq.read_table(public / "data.parquet").slice(3)
+    forged(public, {"rows": rest.num_rows, "groups": len(set(rest["group"].to_pylist()))}, rest)
     verdict = oneoff.verify(public)
     assert not verdict.holds
     assert "prior" in verdict.problems[0]
+
+
+@pytest.mark.parametrize("change", [{"rows": 9}, {"groups": 1}, {"caps": None}, {"guarantee": "l-diversity:2"}])
+def test_a_description_that_contradicts_its_records_is_damage(
+    change: dict[str, object], release: oneoff.Generalized, tmp_path: Path
+) -> None:
+    public = release.write(tmp_path / "out") / "public"
+    forged(public, change)
+    with pytest.raises(DamagedRelease, match="states other"):
+        oneoff.verify(public)
+
+
+def test_a_stray_file_in_the_public_half_is_refused(release: oneoff.Generalized, tmp_path: Path) -> None:
+    public = release.write(tmp_path / "out") / "public"
+    (public / "links.parquet").write_bytes(b"a secret somebody dropped here")
+    with pytest.raises(DamagedRelease, match=r"links\.parquet"):
+        oneoff.verify(public)
+
+
+def test_a_recipient_is_told_who_was_checked_not_what_the_file_claims(
+    release: oneoff.Generalized, tmp_path: Path
+) -> None:
+    public = release.write(tmp_path / "out") / "public"
+    forged(public, {"stands_against": "insider"})
+    assert oneoff.verify(public).against == "reader"
+
+
+def test_the_private_half_is_for_its_owner_only(release: oneoff.Generalized, tmp_path: Path) -> None:
+    private = release.write(tmp_path / "out") / "private"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+
+
+def test_printing_shows_nobodys_data(release: oneoff.Generalized, people: Table) -> None:
+    assert people.sensitive is not None
+    for text in (repr(release), repr(people), repr(people.sensitive), str(oneoff.audit(release, people))):
+        assert len(text) < 400
+        assert "array" not in text
 
 
 def test_one_group_with_two_boxes_does_not_verify(release: oneoff.Generalized, tmp_path: Path) -> None:

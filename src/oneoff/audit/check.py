@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.verdict import Verdict, judge
-from oneoff.models import Model, parse
+from oneoff.models import Counts, Model, parse
 from oneoff.table import Attribute
 from oneoff.table.classes import look_alikes
 from oneoff.table.encode import read_values
@@ -35,7 +35,8 @@ def check(
     columns, attribute, values = read_values(frame, quasi=quasi, sensitive=sensitive, hierarchies=hierarchies)
     model = parse(guarantee).bind(attribute)
     counts = _prior(prior, attribute, values)
-    return judge(model, look_alikes(columns), values, counts, attribute)
+    group = look_alikes(columns)
+    return judge(model, Counts.of_groups(group, values), group, values, counts, attribute)
 
 
 def _prior(prior: Any, attribute: Attribute | None, values: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:

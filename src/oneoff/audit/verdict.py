@@ -8,7 +8,7 @@ the size. (When a person fits several groups the belief is an average over them 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,8 @@ class Witness:
     subject   "value" (belief in `value`), "identity" (belief that a record is a person's) or "level" (of a promise
               that is not about a single belief, such as t-closeness)
     at_least  True when `allowed` is a lower bound (delta-disclosure forbids values to become unlikely, too)
+    group     the number of the group; in a release without groups, the row of the person in the table
+    people    people in the group; in a release without groups, records that could be the person's
     """
 
     group: int
@@ -45,18 +47,21 @@ class Witness:
     allowed: float
     subject: str = "value"
     at_least: bool = False
+    grouped: bool = True
 
     def sentence(self) -> str:
-        people = "1 person" if self.people == 1 else f"{self.people} people"
+        noun, nouns = ("person", "people") if self.grouped else ("record", "records")
+        people = f"1 {noun}" if self.people == 1 else f"{self.people} {nouns}"
         bound = "at least" if self.at_least else "at most"
+        worst = f"group {self.group} ({people})" if self.grouped else f"the person in row {self.group} ({people})"
         if self.subject == "level":
-            reached = f"reaches {self.belief:.4g}; {bound} {self.allowed:.4g} is allowed"
-            return f"the worst group, number {self.group} with {people}, {reached}"
+            return f"the worst, {worst}, reaches {self.belief:.4g}; {bound} {self.allowed:.4g} is allowed"
         belief = f"{100 * self.belief:.4g}%; {bound} {100 * self.allowed:.4g}% is allowed"
         if self.subject == "identity":
-            return f"in the smallest group ({people}) a record is somebody's with a probability of {belief}"
-        shown = listing([self.value])
-        return f"at worst '{shown}' can be believed of anyone in group {self.group} ({people}) with {belief}"
+            where = f"in the smallest group ({people})" if self.grouped else f"for {worst}"
+            return f"{where} a record is somebody's with a probability of {belief}"
+        whom = f"anyone in {worst}" if self.grouped else worst
+        return f"at worst '{listing([self.value])}' can be believed of {whom} with {belief}"
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ class PartVerdict:
 class Verdict:
     """What was checked, against whom, and what came out.
 
+    groups     None for a release without groups
     holds      every promise is kept by every group, and the records are the table's people
     worst      the highest belief relative to what is allowed: the belief of `witness`
     certain    people whose value is certain, because all of their group share it; some promises allow that
@@ -88,7 +94,7 @@ class Verdict:
     parts: tuple[PartVerdict, ...]
     levels: dict[str, float]
     rows: int
-    groups: int
+    groups: int | None
     people_above: int
     certain: int
     against: str
@@ -101,6 +107,9 @@ class Verdict:
         """For every person, in the order of the table (or of the records, when there is no table): the size of the
         group, the belief nearest to or furthest above its cap, that cap, and the belief in the person's own value."""
         return self._people
+
+    def __str__(self) -> str:
+        return self.sentence()
 
     def sentence(self) -> str:
         if self.problems:
@@ -146,30 +155,66 @@ def audit(release: Generalized, table: Table | None = None, guarantee: str | Mod
     """
     model = release.model if guarantee is None else parse(guarantee).bind(release.sensitive)
     problems = _problems(release, table)
-    group = look_alikes([release.box if release.group is None else release.group])
     before = None if table is None else risk_of_classes(_sizes(look_alikes(list(table.codes.T))))
-    verdict = judge(model, group, release.values, release.counts, release.sensitive, release.against, before, problems)
+    if release.group is None:
+        return _judge_each(release, table, model, before, problems)
+    group, values = look_alikes([release.group]), release.values
+    counts = Counts.of_groups(group, values)
+    verdict = judge(model, counts, group, values, release.counts, release.sensitive, "reader", before, problems)
     if release.links is not None:
         people = {name: column[release.links] for name, column in verdict._people.items()}
         object.__setattr__(verdict, "_people", people)
     return verdict
 
 
+def _judge_each(
+    release: Generalized, table: Table | None, model: Model, before: Risk | None, problems: tuple[str, ...]
+) -> Verdict:
+    """A release without groups: everybody hides among the records that could be theirs.
+
+    Who covers whom is known to an insider and decides; a reader has only the published boxes. Without the people's
+    quasi-identifiers nothing can be said at all.
+    """
+    from oneoff.audit.linking import insider_counts, reader_counts
+
+    if table is None:
+        problems = (*problems, "a release without groups can only be judged with the table it was made from")
+        group = np.zeros(release.rows, dtype=np.int64)
+        counts = Counts.of_groups(group, release.values)
+        return judge(
+            model, counts, group, release.values, release.counts, release.sensitive, "reader", before, problems
+        )
+    graph = release.graph
+    counts = reader_counts(release, table) if graph is None else insider_counts(graph, release.values)
+    people = np.arange(table.rows)
+    against = "reader" if graph is None else "insider"
+    return judge(
+        model, counts, people, table.values, release.counts, release.sensitive, against, before, problems, grouped=False
+    )
+
+
 def judge(
     model: Model,
-    group: npt.NDArray[np.int64],
+    counts: Counts,
+    crowd: npt.NDArray[np.int64],
     values: npt.NDArray[np.int32],
     prior_counts: npt.NDArray[np.int64],
     sensitive: Attribute | None,
     against: str = "reader",
     before: Risk | None = None,
     problems: tuple[str, ...] = (),
+    grouped: bool = True,
 ) -> Verdict:
-    """The verdict on people in groups (numbered from 0 without gaps), each with a value."""
-    counts, prior = Counts.of_groups(group, values), Prior(tuple(prior_counts.tolist()))
+    """The verdict on people who each hide in a crowd of records.
+
+    counts   the values shown in each crowd: a group, or the records that could be one person's
+    crowd    the crowd of every person; values: each person's own
+    """
+    prior, people = Prior(tuple(prior_counts.tolist())), np.bincount(crowd, minlength=counts.groups)
     failing = [part.failing(counts, prior) for part in model.parts()]
     parts = tuple(
-        _judge_part(part, counts, prior, fails, sensitive) for part, fails in zip(model.parts(), failing, strict=True)
+        _judge_part(part, counts, prior, fails, people, sensitive, grouped)
+        for part, fails in zip(model.parts(), failing, strict=True)
     )
     witness = max(parts, key=lambda part: (not part.holds, _strain(part.witness))).witness
     return Verdict(
@@ -179,15 +224,15 @@ def judge(
         witness=witness,
         parts=parts,
         levels=reached(counts, prior, sensitive),
-        rows=len(values),
-        groups=counts.groups,
-        people_above=int(counts.size[np.logical_or.reduce(failing)].sum()),
-        certain=int(counts.size[counts.distinct == 1].sum()) if sensitive is not None else 0,
+        rows=len(crowd),
+        groups=counts.groups if grouped else None,
+        people_above=int(people[np.logical_or.reduce(failing)].sum()),
+        certain=int(people[counts.distinct == 1].sum()) if sensitive is not None else 0,
         against=against,
-        risk_after=risk_of_classes(counts.size),
+        risk_after=risk_of_classes(people, counts.size),
         risk_before=before,
         problems=problems,
-        _people=_per_person(model, counts, prior, group, values),
+        _people=_per_person(model, counts, prior, crowd, values),
     )
 
 
@@ -198,15 +243,21 @@ def _strain(witness: Witness) -> float:
 
 
 def _judge_part(
-    model: Model, counts: Counts, prior: Prior, fails: npt.NDArray[np.bool_], sensitive: Attribute | None
+    model: Model,
+    counts: Counts,
+    prior: Prior,
+    fails: npt.NDArray[np.bool_],
+    people: npt.NDArray[np.int64],
+    sensitive: Attribute | None,
+    grouped: bool,
 ) -> PartVerdict:
     return PartVerdict(
         guarantee=model.spec(),
         sentence=model.sentence(),
         holds=not fails.any(),
         level=float(model.worst_level(counts, prior)),
-        people_above=int(counts.size[fails].sum()),
-        witness=_witness(model, counts, prior, fails, sensitive),
+        people_above=int(people[fails].sum()),
+        witness=replace(_witness(model, counts, prior, fails, sensitive), grouped=grouped),
     )
 
 

@@ -113,12 +113,18 @@ def _complaint(error: ValidationError) -> BadValue:
     option = f"--{name.split('.')[0]}"
     if first["type"] == "missing":
         example = {"guarantee": "beta-likeness:3", "quasi": "age,sex,zip"}.get(name, "...")
-        return BadValue(f"{name} is missing", allowed=f"{option} {example}, or {name} = ... in the job file")
+        return BadValue(
+            f"{name} is missing",
+            allowed=f"{option} {example}, or {name} = ... in the job file",
+            got="nothing",
+            hint="`oneoff profile FILE` suggests roles for the columns; `oneoff anonymize --help` lists the options",
+        )
     if first["type"] == "extra_forbidden":
         return BadValue(
             f"a job has no key {name!r}", allowed=", ".join(Job.model_fields), hint=nearest(name, Job.model_fields)
         )
-    return BadValue(f"{name} of the job is not usable", allowed=first["msg"], got=repr(first["input"]))
+    allowed = first["msg"].removeprefix("Input should be ")
+    return BadValue(f"{name} is not usable", allowed=allowed, got=repr(first["input"]), hint=f"see {option} in --help")
 
 
 def _toml(value: Any) -> str:

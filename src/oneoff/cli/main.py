@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -57,6 +58,23 @@ Rows = Annotated[int | None, typer.Option("--rows", help="Use only the first so 
 GuaranteeHelp = "The promise, e.g. l-diversity:5, beta-likeness:3, t-closeness:0.2, k-anonymity:10; join with +."
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        from oneoff import __version__
+
+        typer.echo(f"oneoff {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the release.")] = Path("demo-release"),
@@ -76,7 +94,8 @@ def demo(
         typer.echo(f"  sensitive: {SAMPLE_ROLES['sensitive']}   promise: {guarantee}\n")
     _publish(table, guarantee, "auto", None, {}, "", out, csv=True, overwrite=overwrite, broken=False, as_json=as_json)
     if not as_json:
-        typer.echo(f"\nNext: oneoff verify {out}/public, or open {out}/private/report.html in a browser.")
+        program = sys.argv[0] if "/" in sys.argv[0] else "oneoff"
+        typer.echo(f"\nNext: {program} verify {out}/public, or open {out}/private/report.html in a browser.")
 
 
 @app.command()
@@ -226,7 +245,51 @@ def utility(
     if as_json:
         _print_json(measured.as_dict())
     else:
-        typer.echo("\n".join(utility_lines(measured)))
+        _print_lines(utility_lines(measured))
+
+
+@app.command()
+def compare(
+    source: Annotated[str, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")],
+    quasi: Annotated[str, typer.Option("--quasi", help="Columns an outsider may know, e.g. age,sex,zip.")],
+    guarantee: Annotated[str, typer.Option(help=GuaranteeHelp)],
+    sensitive: Sensitive = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--method", help="A method, with options as mondrian:cuts=strict. Repeatable; all by default."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="An HTML page with the table and a plot.")] = None,
+    numeric: Annotated[str | None, typer.Option(help="Columns to read as numbers, whatever they look like.")] = None,
+    categorical: Annotated[str | None, typer.Option(help="Columns to read as categories (codes, for example).")] = None,
+    hierarchy: Annotated[list[str] | None, typer.Option(help="zip=zip.csv, as for anonymize.")] = None,
+    missing: Annotated[str, typer.Option(help="Missing values: error, drop, or category.")] = "error",
+    seed: Annotated[int | None, typer.Option(help="For a repeatable run.")] = None,
+    rows: Rows = None,
+    encoding: Encoding = "utf-8",
+    delimiter: Delimiter = None,
+    na: NaTexts = None,
+    as_json: AsJson = False,
+) -> None:
+    """Methods side by side on one table: loss, worst belief, people above the limit, seconds. Writes no release."""
+    from oneoff.comparison import compare as compare_methods
+    from oneoff.report.comparison import comparison_html, comparison_lines
+    from oneoff.report.progress import progress_bar
+    from oneoff.table.read import read_table
+
+    table = read_table(
+        source, quasi=_names(quasi), sensitive=sensitive, numeric=_names(numeric), categorical=_names(categorical),
+        hierarchies=_pairs(hierarchy, "--hierarchy"), missing=missing, rows=rows, encoding=encoding,  # type: ignore[arg-type]
+        delimiter=delimiter, na=_na(na),
+    )  # fmt: skip
+    with progress_bar() as report:
+        found = compare_methods(table, guarantee, methods=methods, seed=seed, report=report)
+    rows_found = [row.as_dict() for row in found]
+    if out is not None:
+        out.write_text(comparison_html(rows_found, guarantee), encoding="utf-8")
+    if as_json:
+        _print_json({"guarantee": guarantee, "rows": table.rows, "methods": rows_found})
+    else:
+        _print_lines(comparison_lines(rows_found, guarantee))
 
 
 def main() -> NoReturn:
@@ -281,7 +344,7 @@ def _publish(
         _print_json(outcome.as_dict() | {"out": str(out), "withheld": withheld or None})
     else:
         summary = outcome.as_dict() | {"notices": []}  # they are on stderr already
-        typer.echo("\n".join(outcome_lines(summary, outcome.verdict, outcome.utility)))
+        _print_lines(outcome_lines(summary, outcome.verdict, outcome.utility))
         typer.echo(f"\n{withheld or f'Written: {out}/public (to hand out) and {out}/private (to keep).'}")
     if not outcome.verdict.holds:
         raise typer.Exit(1)
@@ -298,12 +361,14 @@ def _load(folder: Path, table: str | None) -> tuple[Any, Table | None]:
     """A release with its links, and the original table when it is given or the private half says where it is."""
     from dataclasses import replace
 
-    from oneoff.releases.load import load_links, load_release
+    from oneoff.releases.load import load_graph, load_links, load_release
 
     release = load_release(folder)
     whole = folder.resolve()  # `.` has no name of its own
     root = whole.parent if whole.name == "public" else whole
-    release = replace(release, links=load_links(root))
+    links = load_links(root)
+    graph = load_graph(root, links) if links is not None and release.group is None else None
+    release = replace(release, links=links, graph=graph)
     job = _job_of(root, table, release)
     return release, None if job is None else job.read_table()
 
@@ -334,9 +399,16 @@ def _print_verdict(verdict: Verdict, as_json: bool) -> None:
     if as_json:
         _print_json(verdict.as_dict())
     else:
-        typer.echo("\n".join(verdict_lines(verdict)))
+        _print_lines(verdict_lines(verdict))
     if not verdict.holds:
         raise typer.Exit(1)
+
+
+def _print_lines(lines: list[str]) -> None:
+    """Sentences are wrapped for reading; the rows of tables, which are indented, stay as they are."""
+    for line in lines:
+        wrapped = [line] if line.startswith(" ") or not line else textwrap.wrap(line, 110)
+        typer.echo("\n".join(wrapped))
 
 
 def _print_json(content: dict[str, Any]) -> None:

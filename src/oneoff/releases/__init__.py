@@ -5,6 +5,6 @@ published records. Links from people to records exist only in memory and in the 
 """
 
 from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
-from oneoff.releases.generalized import Generalized, generalize
+from oneoff.releases.generalized import Generalized, generalize, generalize_each
 
-__all__ = ["Cells", "Generalized", "Nodes", "Ranges", "Sets", "generalize"]
+__all__ = ["Cells", "Generalized", "Nodes", "Ranges", "Sets", "generalize", "generalize_each"]

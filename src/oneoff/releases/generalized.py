@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.errors import OneoffError
 from oneoff.models import Model
-from oneoff.plans import Partition
+from oneoff.plans import Links, Partition
 from oneoff.releases.cells import Cells, NumericAs, cells_of_groups
 from oneoff.table import Attribute, Table
 
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["Generalized", "PrivateFiles", "generalize"]
+__all__ = ["Generalized", "PrivateFiles", "generalize", "generalize_each"]
 
 PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Generalized:
     """Published records, in published order.
 
@@ -38,6 +39,7 @@ class Generalized:
     counts     people with each sensitive value in the whole table (the prior, which is public)
     against    who the method stands against: "reader" or "insider"
     links[i]   private: the record of person i of the table
+    graph      private: for a release without groups, which people each record covers and whose value it shows
     private    private: more files for the private half, by name
     broken     private: why this release must not go out, empty when nothing speaks against it
     """
@@ -55,9 +57,15 @@ class Generalized:
     kept: npt.NDArray[np.int32] | None = None
     against: str = "reader"
     links: npt.NDArray[np.int64] | None = None
+    graph: Links | None = None
     origin: str = "polars"
     private: PrivateFiles = field(default_factory=dict)
     broken: str = ""
+
+    def __repr__(self) -> str:
+        """Without a single value: releases in memory hold secrets."""
+        grouped = "no groups" if self.group is None else f"{self.boxes} groups"
+        return f"<Release by {self.method} for {self.guarantee}: {self.rows} records, {grouped}>"
 
     @property
     def rows(self) -> int:
@@ -89,6 +97,10 @@ class Generalized:
         return frame
 
     def to_pandas(self) -> pandas.DataFrame:
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            raise OneoffError("pandas is not installed", hint="pip install pandas, or use to_polars()") from None
         return self.to_arrow().to_pandas()
 
     def to_native(self) -> Any:
@@ -147,5 +159,43 @@ def generalize(
         kept=None if table.kept is None else table.kept[order],
         against=against,
         links=links,
+        origin=table.origin,
+    )
+
+
+def generalize_each(
+    table: Table,
+    links: Links,
+    model: Model,
+    *,
+    method: str,
+    against: str,
+    rng: np.random.Generator,
+    numeric_as: NumericAs = "range",
+) -> Generalized:
+    """Publish every record under the tightest box around the people it covers, in random order and without groups."""
+    order = rng.permutation(table.rows)  # published record r is record order[r] of the plan
+    sizes = np.diff(links.start)[order]
+    start = np.concatenate(([0], np.cumsum(sizes)))
+    member = links.member[np.repeat(links.start[:-1][order] - start[:-1], sizes) + np.arange(int(start[-1]))]
+    graph = Links(start, member, links.carrier[order])
+    return Generalized(
+        method=method,
+        model=model,
+        quasi=table.quasi,
+        cells=tuple(
+            cells_of_groups(attribute, table.codes[:, j], start, member, numeric_as)
+            for j, attribute in enumerate(table.quasi)
+        ),
+        box=np.arange(table.rows, dtype=np.int32),
+        group=None,
+        sensitive=table.sensitive,
+        values=table.values[graph.carrier],
+        counts=table.counts,
+        keep=table.keep,
+        kept=None if table.kept is None else table.kept[graph.carrier],
+        against=against,
+        links=np.argsort(graph.carrier),
+        graph=graph,
         origin=table.origin,
     )

@@ -14,15 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from oneoff.errors import BadGuarantee, DamagedRelease, OneoffError
+from oneoff.errors import BadGuarantee, DamagedRelease, OneoffError, listing
 from oneoff.models import Model, ValueCaps, parse
+from oneoff.plans import Links
 from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
 from oneoff.releases.generalized import Generalized
-from oneoff.releases.write import FORMAT
+from oneoff.releases.write import FORMAT, caps_texts, plain
 from oneoff.table import Attribute, Hierarchy
 from oneoff.table.classes import look_alikes
 
-__all__ = ["load_links", "load_release"]
+__all__ = ["load_graph", "load_links", "load_release"]
 
 
 def load_release(folder: str | PathLike[str]) -> Generalized:
@@ -48,6 +49,17 @@ def load_links(folder: str | PathLike[str]) -> npt.NDArray[np.int64] | None:
     return record
 
 
+def load_graph(folder: str | PathLike[str], links: npt.NDArray[np.int64]) -> Links | None:
+    """Which people each record covers, from the private half of a release without groups; None when it is not there."""
+    path = Path(folder) / "private" / "graph.parquet"
+    if not path.is_file():
+        return None
+    edges = pq.read_table(path, columns=["record", "person"])
+    record, person = edges["record"].to_numpy(), edges["person"].to_numpy()
+    start = np.concatenate(([0], np.cumsum(np.bincount(record, minlength=len(links)))))
+    return Links(start, person[np.argsort(record, kind="stable")].astype(np.int64), np.argsort(links))
+
+
 def _damaged(what: str, got: str) -> DamagedRelease:
     return DamagedRelease(
         what, allowed="the public half of a release as it was written", got=got, hint="ask for the files again"
@@ -63,6 +75,12 @@ def _described(public: Path) -> dict[str, Any]:
         raise _damaged(f"{str(public)!r} holds no readable release.json", f"{type(error).__name__}: {error}") from None
     if version != FORMAT:
         raise _damaged(f"{str(public)!r} has an unknown format", f"format {version}, this version reads {FORMAT}")
+    stray = sorted({path.name for path in public.iterdir()} - {*files, "release.json"})
+    if "data.parquet" not in files or stray:
+        raise _damaged(
+            f"{str(public)!r} does not hold just what it lists",
+            f"files it does not list: {listing(stray)}" if stray else "data.parquet is not listed",
+        )
     for name, digest in files.items():
         path = public / name
         if Path(name).name != name or not path.is_file():
@@ -77,10 +95,12 @@ def _assemble(described: dict[str, Any], frame: pa.Table) -> Generalized:
     group = frame["group"].to_numpy().astype(np.int32) if "group" in frame.column_names else None
     box, first = _boxes([cells for _, cells in parts], group)
     sensitive, values = _sensitive(described["sensitive"], frame)
+    model = _model(described, sensitive)
+    _refuse_contradictions(described, frame.num_rows, group, model)
     keep, kept = _kept(described["keep"], frame)
     return Generalized(
         method=str(described["method"]),
-        model=_model(described, sensitive),
+        model=model,
         quasi=tuple(attribute for attribute, _ in parts),
         cells=tuple(_take(cells, first) for _, cells in parts),
         box=box.astype(np.int32),
@@ -92,6 +112,18 @@ def _assemble(described: dict[str, Any], frame: pa.Table) -> Generalized:
         kept=kept,
         against=str(described["stands_against"]),
     )
+
+
+def _refuse_contradictions(
+    described: dict[str, Any], rows: int, group: npt.NDArray[np.int32] | None, model: Model
+) -> None:
+    """What release.json says of the records must be true of them."""
+    groups = None if group is None else len(np.unique(group))
+    caps = model.caps(described["prior"])
+    true = {"rows": rows, "groups": groups, "caps": None if caps is None else caps_texts(caps)}
+    for name, value in true.items():
+        if described[name] != value:
+            raise ValueError(f"release.json states other {name} than the records have")
 
 
 def _model(described: dict[str, Any], sensitive: Attribute | None) -> Model:
@@ -148,6 +180,8 @@ def _read_cells(quasi: dict[str, Any], frame: pa.Table) -> tuple[Attribute, Cell
     if shown == "range":
         ends = [frame[f"{name}_{end}"].combine_chunks() for end in ("min", "max")]
         labels = np.unique(np.concatenate([_array(end) for end in ends]))
+        if plain(labels[[0, -1]]) != quasi["domain"]:
+            raise ValueError(f"ranges of {name!r} do not span the stated domain")
         low, high = (np.searchsorted(labels, _array(end)).astype(np.int32) for end in ends)
         return Attribute(name, quasi["kind"], labels), Ranges(low, high)
     if shown == "set":

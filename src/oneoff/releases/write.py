@@ -19,6 +19,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from oneoff.errors import FolderExists, FolderNotWritable, PromiseBroken
+from oneoff.models import Caps
 from oneoff.models.numbers import fraction_below, number_text
 from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
 from oneoff.table import Attribute
@@ -26,7 +27,7 @@ from oneoff.table import Attribute
 if TYPE_CHECKING:
     from oneoff.releases.generalized import Generalized
 
-__all__ = ["FORMAT", "published", "refuse_existing", "write_release"]
+__all__ = ["FORMAT", "caps_texts", "plain", "published", "refuse_existing", "write_release"]
 
 FORMAT = 1
 
@@ -40,10 +41,13 @@ def write_release(
     """
     with _appearing(folder, overwrite) as aside:
         private = aside / "private"
-        private.mkdir()
+        private.mkdir(mode=0o700)  # who is where is nobody else's business
         if release.links is not None:
             row = np.arange(release.rows)
             pq.write_table(pa.table({"row": row, "record": release.links}), private / "links.parquet")
+        if release.graph is not None:
+            edges = {"record": release.graph.record, "person": release.graph.member}
+            pq.write_table(pa.table(edges), private / "graph.parquet", compression="zstd")
         for name, content in release.private.items():
             (private / name).write_bytes(content() if callable(content) else content)
         if not release.broken or even_if_broken:
@@ -134,6 +138,7 @@ def _is_release(folder: Path) -> bool:
 
 def describe(release: Generalized) -> dict[str, Any]:
     """What a recipient needs to read and verify the records. Everything here is public."""
+    caps = release.model.caps(release.counts)
     return {
         "format": FORMAT,
         "tool": "oneoff",
@@ -145,7 +150,7 @@ def describe(release: Generalized) -> dict[str, Any]:
         "quasi": [_describe(a, c) for a, c in zip(release.quasi, release.cells, strict=True)],
         "sensitive": None if release.sensitive is None else _describe_values(release.sensitive),
         "prior": [int(count) for count in release.counts],
-        "caps": _describe_caps(release),
+        "caps": None if caps is None else caps_texts(caps),
         "keep": [attribute.name for attribute in release.keep],
     }
 
@@ -170,10 +175,9 @@ def _describe_values(attribute: Attribute) -> dict[str, Any]:
     return described | {"values": plain(attribute.labels), "hierarchy": tree}
 
 
-def _describe_caps(release: Generalized) -> list[str] | None:
-    """The ceiling on belief in each value, for promises that are ceilings; never rounded up."""
-    caps = release.model.caps(release.counts)
-    return None if caps is None else [number_text(fraction_below(cap, 10**9)) for cap in caps.ceiling]
+def caps_texts(caps: Caps) -> list[str]:
+    """The ceiling on belief in each value; never rounded up."""
+    return [number_text(fraction_below(cap, 10**9)) for cap in caps.ceiling]
 
 
 def _type(attribute: Attribute) -> str:

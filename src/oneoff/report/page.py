@@ -31,7 +31,7 @@ from oneoff.table import Table
 from oneoff.table.classes import look_alikes
 from oneoff.utility import Utility
 
-__all__ = ["report_html"]
+__all__ = ["figure", "html_page", "html_table", "report_html"]
 
 _MOST_VALUES = 15
 
@@ -57,10 +57,10 @@ def report_html(
         _unsaid(shown, table),
         _made(summary, table),
     )
-    return _page(f"Release report: {shown.guarantee}", "\n".join(part for section in sections for part in section))
+    return html_page(f"Release report: {shown.guarantee}", "\n".join(part for section in sections for part in section))
 
 
-def _page(title: str, body: str) -> str:
+def html_page(title: str, body: str) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -81,7 +81,7 @@ def _headline(summary: Mapping[str, Any], verdict: Verdict, utility: Utility) ->
         yield _list("problems", verdict.problems)
     figures = {
         "people": f"{verdict.rows:,}",
-        "groups": f"{verdict.groups:,}",
+        "groups": "none" if verdict.groups is None else f"{verdict.groups:,}",
         "people above a limit": f"{verdict.people_above:,}",
         "people whose value is certain": f"{verdict.certain:,}",
         "highest chance of recognising anyone": percent(verdict.risk_after.highest),
@@ -95,7 +95,7 @@ def _promised(verdict: Verdict) -> Iterator[str]:
     yield "<h2>What was promised</h2>"
     yield _list("promises", (f"{part.sentence[:1].upper()}{part.sentence[1:]}." for part in verdict.parts))
     header = ("promise", "promised", "reached", "people above", "")
-    yield _table(header, (promise_row(part) for part in verdict.parts), right=(1, 2, 3))
+    yield html_table(header, (promise_row(part) for part in verdict.parts), right=(1, 2, 3))
     yield _p(
         "A group is a set of people whose records look the same in the release. “Reached” is the strongest level of "
         "the promise that all groups keep; “people above” counts everyone in a group that breaks it.",
@@ -121,11 +121,11 @@ def _checked(verdict: Verdict, table: Table) -> Iterator[str]:
 def _risk(verdict: Verdict, table: Table) -> Iterator[str]:
     yield "<h2>Risk of being recognised, before and after</h2>"
     rows = risk_rows(verdict.risk_before, verdict.risk_after)
-    yield _table(("", "original table", "release"), rows, right=(1, 2))
+    yield html_table(("", "original table", "release"), rows, right=(1, 2))
     after = verdict.per_person().get("group_size")
     if after is not None:
         classes = look_alikes(list(table.codes.T))
-        yield _figure(
+        yield figure(
             group_size_plot(np.bincount(classes)[classes], after),
             "People by the size of the group they are in. Before, a group is everybody with exactly the same "
             "quasi-identifiers; people further to the left are easier to recognise.",
@@ -138,7 +138,7 @@ def _beliefs(verdict: Verdict) -> Iterator[str]:
     if "belief" not in people or all(part.witness.value is None for part in verdict.parts):
         return
     yield "<h2>How near anyone comes to the limit</h2>"
-    yield _figure(
+    yield figure(
         belief_plot(people["belief"], people["cap"]),
         "For every person, the sensitive value whose belief comes nearest to its limit, as a share of that limit. "
         "At 1 the limit is just met. Bars to the right of the line are people for whom it is passed; "
@@ -155,7 +155,7 @@ def _values(verdict: Verdict, table: Table, model: Model | None) -> Iterator[str
     which = f"The {_MOST_VALUES} most common of {size:,} values" if size > _MOST_VALUES else "All values"
     floors = "" if caps.floor is None else " This promise also has a floor under each belief, not drawn here."
     yield f"<h2>What may be believed of “{_h(table.sensitive.name, 40)}”</h2>"
-    yield _figure(
+    yield figure(
         caps_plot(
             [str(table.sensitive.labels[value]) for value in common],
             [int(table.counts[value]) / table.rows for value in common],
@@ -194,7 +194,7 @@ def _levels(verdict: Verdict) -> Iterator[str]:
         meaning = LEVELS.get(name, Meaning(""))
         safer = "higher" if meaning.larger_is_safer else "lower"
         rows.append((name, level_text(level, meaning.larger_is_safer), safer, meaning.text))
-    yield _table(("promise", "level", "safer when", "what it measures"), rows, right=(1,))
+    yield html_table(("promise", "level", "safer when", "what it measures"), rows, right=(1,))
 
 
 def _losses(utility: Utility) -> Iterator[str]:
@@ -202,7 +202,7 @@ def _losses(utility: Utility) -> Iterator[str]:
     yield _p(utility.sentence())
     attributes = len(utility.per_attribute)
     more = f" The {MOST_BARS} most blurred of {attributes:,} attributes." if attributes > MOST_BARS else ""
-    yield _figure(
+    yield figure(
         loss_plot(utility.per_attribute),
         f"How much each attribute is blurred: 0% shows exact values, 100% only the whole domain.{more}",
     )
@@ -216,7 +216,7 @@ def _losses(utility: Utility) -> Iterator[str]:
         measures.append(("group size", f"{utility.average_class_size:,.1f}", "people in a group, on average"))
     if utility.discernibility is not None:
         measures.append(("discernibility", f"{utility.discernibility:,}", "sum of squared group sizes"))
-    yield _table(("measure", "value", "what it measures"), measures, right=(1,))
+    yield html_table(("measure", "value", "what it measures"), measures, right=(1,))
 
 
 def _unsaid(verdict: Verdict, table: Table) -> Iterator[str]:
@@ -266,7 +266,7 @@ def _list(kind: str, items: Iterable[str]) -> str:
     return f'<ul class="{kind}">' + "".join(f"<li>{_h(item, 600)}</li>" for item in items) + "</ul>"
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int]) -> str:
+def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int]) -> str:
     head = "".join(_cell("th", j, text, right) for j, text in enumerate(header))
     body = ("".join(_cell("td", j, text, right) for j, text in enumerate(row)) for row in rows)
     lines = "".join(f"<tr>{cells}</tr>" for cells in body)
@@ -278,5 +278,5 @@ def _cell(tag: str, column: int, text: str, right: Sequence[int]) -> str:
     return f"<{tag}{kind}>{_h(text)}</{tag}>"
 
 
-def _figure(svg: str, caption: str) -> str:
+def figure(svg: str, caption: str) -> str:
     return f"<figure>{svg}<figcaption>{_h(caption, 1000)}</figcaption></figure>"

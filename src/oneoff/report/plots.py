@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from oneoff.report.words import distinct, percent
 
-__all__ = ["MOST_BARS", "belief_plot", "caps_plot", "group_size_plot", "loss_plot"]
+__all__ = ["MOST_BARS", "belief_plot", "caps_plot", "comparison_plot", "group_size_plot", "loss_plot"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -157,6 +157,26 @@ def caps_plot(labels: Sequence[str], shares: Sequence[float], caps: Sequence[flo
         shape=alt.Shape("kind:N", title=None, scale=shape, legend=legend),
     )
     return _svg(lines + dots)
+
+
+def comparison_plot(points: Sequence[tuple[str, float, float, bool]]) -> str:
+    """Loss against the share of people above the limit, a point for each (name, loss, share, promise kept)."""
+    import altair as alt
+
+    kinds = ["promise kept", "promise broken"]
+    data = [{"name": n, "loss": x, "above": y, "kind": kinds[not kept]} for n, x, y, kept in points]
+    base = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=320).encode(
+        x=alt.X("loss:Q", title="share of its domain a published value spans (GCP)", axis=_percent_axis(alt)),
+        y=alt.Y("above:Q", title="people above the limit", axis=_percent_axis(alt)),
+    )
+    colour = alt.Scale(domain=kinds, range=[_AFTER, _LIMIT])
+    shape = alt.Scale(domain=kinds, range=["circle", "diamond"])
+    legend = alt.Legend(orient="top")
+    dots = base.mark_point(filled=True, size=90, opacity=1).encode(
+        color=alt.Color("kind:N", title=None, scale=colour, legend=legend),
+        shape=alt.Shape("kind:N", title=None, scale=shape, legend=legend),
+    )
+    return _svg(dots + base.mark_text(align="left", dx=8, dy=-8, fontSize=12, color=_INK).encode(text="name:N"))
 
 
 def _keyed(kinds: Sequence[str]) -> list[tuple[str, str]]:

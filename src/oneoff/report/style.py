@@ -26,7 +26,7 @@ p { margin: .6rem 0; overflow-wrap: anywhere; }
 .badge { padding: .25rem 1.1rem; border-radius: 6px; color: #fff; font-size: 1.6rem; font-weight: bold; }
 .yes .badge { background: var(--yes); }
 .no .badge { background: var(--no); }
-.figures { display: grid; grid-template-columns: repeat(5, 1fr); gap: .8rem; margin: 1.2rem 0 0; }
+.figures { display: grid; grid-template-columns: repeat(3, 1fr); gap: .8rem; margin: 1.2rem 0 0; }
 .figures div { display: flex; flex-direction: column-reverse; justify-content: flex-end; padding: .7rem .9rem;
   border: 1px solid var(--line); border-radius: 6px; break-inside: avoid; }
 .figures dt { color: var(--soft); font-size: .8rem; line-height: 1.3; }

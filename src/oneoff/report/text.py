@@ -20,7 +20,7 @@ from oneoff.report.words import (
 )
 from oneoff.utility import Utility
 
-__all__ = ["outcome_lines", "utility_lines", "verdict_lines"]
+__all__ = ["grid", "outcome_lines", "utility_lines", "verdict_lines"]
 
 _BAR = 30
 
@@ -56,10 +56,10 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
 
 def _promises(verdict: Verdict) -> Iterator[str]:
     above = "nobody" if not verdict.people_above else _people(verdict.people_above)
-    groups = "1 group" if verdict.groups == 1 else f"{verdict.groups:,} groups"
-    yield f"What was promised, and what was found in {groups} of {_people(verdict.rows)} in all: {above} above a limit."
+    where = f"in {verdict.groups:,} group{'s' * (verdict.groups != 1)} of" if verdict.groups else "in the records of"
+    yield f"What was promised, and what was found {where} {_people(verdict.rows)} in all: {above} above a limit."
     header = ("promise", "promised", "reached", "people above", "")
-    yield from _grid([header, *(promise_row(part) for part in verdict.parts)], right=(1, 2, 3))
+    yield from grid([header, *(promise_row(part) for part in verdict.parts)], right=(1, 2, 3))
     if verdict.certain:
         yield f"  The value of {_people(verdict.certain)} is certain, because all of their group share it."
     yield from (f"  {part.guarantee.partition(':')[0]}: {plain(part.sentence, 200)}." for part in verdict.parts)
@@ -72,7 +72,7 @@ def _levels(verdict: Verdict) -> Iterator[str]:
         meaning = LEVELS.get(name, Meaning(""))
         sign = "+" if meaning.larger_is_safer else "-"
         rows.append((name, level_text(level, meaning.larger_is_safer), sign, meaning.text))
-    yield from _grid(rows, right=(1,))
+    yield from grid(rows, right=(1,))
 
 
 def _risk(verdict: Verdict) -> Iterator[str]:
@@ -84,13 +84,13 @@ def _risk(verdict: Verdict) -> Iterator[str]:
             f"How easily people are recognised: the most exposed person with a chance of {percent(before.highest)} "
             f"before and {percent(verdict.risk_after.highest)} after."
         )
-    yield from _grid([("", "before", "after"), *risk_rows(before, verdict.risk_after)], right=(1, 2))
+    yield from grid([("", "before", "after"), *risk_rows(before, verdict.risk_after)], right=(1, 2))
 
 
 def _utility(utility: Utility) -> Iterator[str]:
     yield f"What it costs: {utility.sentence()}"
     losses = sorted(utility.per_attribute.items(), key=lambda item: -item[1])
-    yield from _grid([(name, _bar(loss), percent(loss)) for name, loss in losses], right=(2,))
+    yield from grid([(name, _bar(loss), percent(loss)) for name, loss in losses], right=(2,))
     yield from (f"  {text}" for text in _other_measures(utility))
 
 
@@ -123,7 +123,7 @@ def _bar(share: float) -> str:
     return "#" * filled + "." * (_BAR - filled)
 
 
-def _grid(rows: Sequence[Sequence[str]], right: Sequence[int]) -> Iterator[str]:
+def grid(rows: Sequence[Sequence[str]], right: Sequence[int]) -> Iterator[str]:
     """Aligned columns, also where letters are two cells wide."""
     widths = [max(map(_cells, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -19,7 +19,7 @@ Kind = Literal["numeric", "categorical"]
 Codes = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Attribute:
     """The domain of one column: what its codes 0..m-1 stand for.
 
@@ -32,6 +32,9 @@ class Attribute:
     kind: Kind
     labels: npt.NDArray[Any]
     hierarchy: Hierarchy | None = None
+
+    def __repr__(self) -> str:
+        return f"<Attribute {self.name}: {self.kind}, {self.size} values>"
 
     @property
     def size(self) -> int:
@@ -57,7 +60,7 @@ class Attribute:
         return labels
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """People as rows of integer codes. Built by `oneoff.read_table`, never changed afterwards.
 
@@ -85,6 +88,12 @@ class Table:
         for array in (self.codes, self.values, self.kept):
             if array is not None:
                 array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        """Without a single value: tables end up in notebooks and logs."""
+        quasi = ", ".join(attribute.name for attribute in self.quasi)
+        sensitive = "nothing sensitive" if self.sensitive is None else f"sensitive {self.sensitive.name}"
+        return f"<Table of {self.rows} people; quasi {quasi}; {sensitive}>"
 
     @property
     def rows(self) -> int:

@@ -1,0 +1,106 @@
+"""Several methods on one table, side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from oneoff.catalog import METHODS, choose
+from oneoff.errors import GuaranteeError, OneoffError
+from oneoff.models import Model, parse
+from oneoff.publish import publish
+from oneoff.table import Table
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What one method made of the table; only `method` and `refused` when it could not.
+
+    share_above   share of people above what the promise allows, in the records that would go out
+    against       who the method stands against
+    """
+
+    method: str
+    options: dict[str, str]
+    refused: str = ""
+    holds: bool | None = None
+    gcp: float | None = None
+    worst: float | None = None
+    allowed: float | None = None
+    share_above: float | None = None
+    groups: int | None = None
+    against: str = ""
+    seconds: float | None = None
+    cpu_seconds: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The method with its options, as it is written on the command line."""
+        return " ".join([self.method, *(f"{name}={value}" for name, value in self.options.items())])
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def compare(
+    table: Table,
+    guarantee: str | Model,
+    *,
+    methods: Sequence[str] | None = None,
+    seed: int | None = None,
+    report: Callable[[str, float], None] | None = None,
+) -> list[Comparison]:
+    """Run methods on a table for one promise; nothing is written.
+
+    methods   names with options, such as "mondrian" or "mondrian:cuts=strict"; all that serve the promise by default
+    """
+    model = parse(guarantee)
+    chosen = (
+        [_method(text) for text in methods] if methods else [(name, {}) for name in METHODS if _serves(name, model)]
+    )
+    found = []
+    for done, (name, options) in enumerate(chosen):
+        if report is not None:
+            report(name, done / len(chosen))
+        found.append(_run(table, model, name, options, seed))
+    return found
+
+
+def _serves(name: str, model: Model) -> bool:
+    try:
+        choose(name, model)
+    except GuaranteeError:
+        return False
+    return True
+
+
+def _method(text: str) -> tuple[str, dict[str, str]]:
+    name, _, rest = text.partition(":")
+    pairs = [pair.partition("=") for pair in rest.split(",") if pair.strip()]
+    return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _run(table: Table, model: Model, name: str, options: dict[str, str], seed: int | None) -> Comparison:
+    began = time.process_time()
+    try:
+        outcome = publish(table, model, method=name, seed=seed, options=options)
+    except OneoffError as error:
+        return Comparison(name, options, refused=str(error))
+    verdict = outcome.verdict
+    return Comparison(
+        method=name,
+        options=options,
+        holds=verdict.holds,
+        gcp=outcome.utility.gcp,
+        worst=verdict.worst,
+        allowed=verdict.witness.allowed,
+        share_above=verdict.people_above / verdict.rows,
+        groups=verdict.groups,
+        against=outcome.release.against,
+        seconds=outcome.seconds,
+        cpu_seconds=time.process_time() - began,
+    )

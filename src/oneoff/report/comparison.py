@@ -1,0 +1,54 @@
+"""Methods side by side: as lines for a terminal and as a page with a plot.
+
+Takes the rows as plain dicts (`Comparison.as_dict()`), since this room lies below the one that makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oneoff.report.page import figure, html_page, html_table
+from oneoff.report.plots import comparison_plot
+from oneoff.report.text import grid
+from oneoff.report.words import percent, plain
+
+__all__ = ["comparison_html", "comparison_lines"]
+
+Row = Mapping[str, Any]
+_HEADER = ("method", "loss (GCP)", "worst belief", "allowed", "people above", "groups", "seconds", "stands against", "")
+
+
+def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
+    """A table, then a sentence that says which row to look at."""
+    lines = [f"Methods for {plain(guarantee, 200)}, side by side:"]
+    lines += grid([_HEADER, *(_cells(row) for row in rows if not row["refused"])], right=(1, 2, 3, 4, 5, 6))
+    lines += [f"  {_label(row)}: refused. {plain(row['refused'], 300)}" for row in rows if row["refused"]]
+    kept = [row for row in rows if row["holds"]]
+    if kept:
+        best = min(kept, key=lambda row: float(row["gcp"]))
+        lines.append(f"Least loss among those that keep the promise: {_label(best)}, {percent(best['gcp'])}.")
+    else:
+        lines.append("None of them keeps the promise in the records that would go out.")
+    return lines
+
+
+def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
+    """A page with the same table and a plot of loss against the share of people above the limit."""
+    shown = [row for row in rows if not row["refused"]]
+    points = [(_label(row), float(row["gcp"]), float(row["share_above"]), bool(row["holds"])) for row in shown]
+    body = html_table(_HEADER, [_cells(row) for row in shown], right=(1, 2, 3, 4, 5, 6))
+    caption = "Further left loses less; above the bottom line, people can be known better than was promised."
+    return html_page(f"Methods for {plain(guarantee, 200)}", body + figure(comparison_plot(points), caption))
+
+
+def _label(row: Row) -> str:
+    return plain(" ".join([row["method"], *(f"{name}={value}" for name, value in row["options"].items())]), 60)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    groups = "none" if row["groups"] is None else f"{row['groups']:,}"
+    kept = "kept" if row["holds"] else "BROKEN"
+    worst, allowed = (f"{row[name]:.4g}" for name in ("worst", "allowed"))
+    above, seconds = percent(row["share_above"]), f"{row['seconds']:.2f}"
+    return _label(row), percent(row["gcp"]), worst, allowed, above, groups, seconds, row["against"], kept
