@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from oneoff.errors import BadValue, MethodMismatch, nearest
+from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring
 from oneoff.mechanisms.partitioning import hilbert, mondrian
 from oneoff.models import EXAMPLES, Model
 from oneoff.plans import Links, Partition
@@ -18,7 +20,10 @@ class Method:
     """A mechanism with what a steward should know before choosing it.
 
     serves   names of the promises it can keep
-    against  "reader" (has the release and all quasi-identifiers) or "insider" (also knows the algorithm)
+    against  "reader" (has the release and all quasi-identifiers), "insider" (also knows the algorithm) or "nobody"
+    needs    promises of which at least one must be among those to keep
+    only_if  an option and its value without which it stands against nobody
+    only_for the promises for which it stands against anybody; for others, against nobody
     """
 
     name: str
@@ -29,22 +34,41 @@ class Method:
     options: tuple[str, ...]
     summary: str
     reports: bool = False  # takes a function to report progress to
+    needs: frozenset[str] = frozenset()
+    only_if: tuple[str, str] | None = None
+    only_for: frozenset[str] | None = None
+
+    def stands_against(self, model: Model, options: Mapping[str, Any]) -> str:
+        """Who a release made with these options for this promise stands against."""
+        if self.only_if is not None and options.get(self.only_if[0]) != self.only_if[1]:
+            return "nobody"
+        if self.only_for is not None and not {part.name for part in model.parts()} <= self.only_for:
+            return "nobody"
+        return self.against
+
+    def serves_promise(self, model: Model) -> bool:
+        """Can the method keep it? Every part is served, and one of those it cannot do without is among them."""
+        names = {part.name for part in model.parts()}
+        return names <= self.serves and (not self.needs or bool(names & self.needs))
 
     def refuse_unserved(self, model: Model) -> None:
-        unserved = [part.spec() for part in model.parts() if part.name not in self.serves]
-        if unserved:
-            others = [method.name for method in METHODS.values() if _serves(method, model)]
-            raise MethodMismatch(
-                f"{self.name} does not keep {unserved[0]}",
-                allowed=", ".join(sorted(self.serves)),
-                got=model.spec(),
-                hint=f"methods that do: {', '.join(others) or 'none yet'}",
-            )
+        if self.serves_promise(model):
+            return
+        others = [method.name for method in METHODS.values() if method.serves_promise(model)]
+        needed = f", at least one of {', '.join(sorted(self.needs))}" if self.needs else ""
+        raise MethodMismatch(
+            f"{self.name} does not keep {model.spec()}",
+            allowed=", ".join(sorted(self.serves)) + needed,
+            got=model.spec(),
+            hint=f"methods that do: {', '.join(others) or 'none yet'}",
+        )
 
 
 MODELS: dict[str, str] = EXAMPLES
 
 _ALL = frozenset(MODELS)
+_IDENTITY = frozenset({"k-anonymity", "delta-probability"})
+_CEILINGS = frozenset({"l-diversity", "beta-likeness", "basic-beta-likeness", "f-privacy", "rho-privacy"})
 
 METHODS: dict[str, Method] = {
     "mondrian": Method(
@@ -66,6 +90,39 @@ METHODS: dict[str, Method] = {
         ("numeric_as",),
         "walks along a space-filling curve and closes a group as soon as it keeps the promise",
     ),
+    "heterogeneous": Method(
+        "heterogeneous",
+        heterogeneous,
+        "ranges for each record",
+        _CEILINGS | _IDENTITY,
+        "insider",
+        ("matcher", "partition", "randomize", "block", "threshold", "numeric_as"),
+        "gives every record a box of its own around people with different values (paper 000)",
+        reports=True,
+        needs=_CEILINGS,
+        only_if=("randomize", "permute"),
+    ),
+    "ring": Method(
+        "ring",
+        ring,
+        "ranges for each record",
+        _IDENTITY | {"l-diversity"},
+        "insider",
+        ("shape", "partition", "swaps", "numeric_as"),
+        "sorts people and lets every record cover the next k on a ring (paper 004)",
+        reports=True,
+        only_for=_IDENTITY,
+    ),
+    "freeform": Method(
+        "freeform",
+        freeform,
+        "ranges for each record",
+        _IDENTITY,
+        "insider",
+        ("matcher", "block", "numeric_as"),
+        "gives every record a box around the k people that suit it best",
+        reports=True,
+    ),
 }
 
 
@@ -84,7 +141,3 @@ def choose(name: str, model: Model) -> tuple[Method, str]:
         )
     METHODS[name].refuse_unserved(model)
     return METHODS[name], "chosen by name"
-
-
-def _serves(method: Method, model: Model) -> bool:
-    return all(part.name in method.serves for part in model.parts())

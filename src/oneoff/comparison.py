@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from oneoff.catalog import METHODS, choose
-from oneoff.errors import GuaranteeError, OneoffError
+from oneoff.catalog import METHODS
+from oneoff.errors import OneoffError
 from oneoff.models import Model, parse
 from oneoff.publish import publish
 from oneoff.table import Table
@@ -60,7 +60,9 @@ def compare(
     """
     model = parse(guarantee)
     chosen = (
-        [_method(text) for text in methods] if methods else [(name, {}) for name in METHODS if _serves(name, model)]
+        [_method(text) for text in methods]
+        if methods
+        else [(name, {}) for name in METHODS if METHODS[name].serves_promise(model)]
     )
     found = []
     for done, (name, options) in enumerate(chosen):
@@ -68,14 +70,6 @@ def compare(
             report(name, done / len(chosen))
         found.append(_run(table, model, name, options, seed))
     return found
-
-
-def _serves(name: str, model: Model) -> bool:
-    try:
-        choose(name, model)
-    except GuaranteeError:
-        return False
-    return True
 
 
 def _method(text: str) -> tuple[str, dict[str, str]]:

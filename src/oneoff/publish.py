@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 import time
@@ -110,13 +111,13 @@ def publish(
     given = _checked_options(chosen, options or {})
     seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
     say("grouping", 0.0)
-    rng = np.random.default_rng(seed)
+    rng = _generator(seed, table)
     given["rng"] = rng
     if chosen.reports:
         given["report"] = lambda share: say("grouping", share)
     plan = chosen.run(table, model, **given)
     say("writing boxes", 0.0)
-    release = _release(table, plan, model, chosen, rng, given.get("numeric_as", "range"))
+    release = _release(table, plan, model, chosen, given, rng)
     say("auditing", 0.0)
     verdict = audit(release, table)
     if verdict.problems:
@@ -131,14 +132,19 @@ def publish(
 
 
 def _release(
-    table: Table, plan: Partition | Links, model: Model, method: Method, rng: np.random.Generator, numeric_as: NumericAs
+    table: Table,
+    plan: Partition | Links,
+    model: Model,
+    method: Method,
+    options: Mapping[str, Any],
+    rng: np.random.Generator,
 ) -> Generalized:
     """What a plan looks like to the world."""
+    against = method.stands_against(model, options)
+    numeric_as: NumericAs = options.get("numeric_as", "range")
     if isinstance(plan, Links):
-        return generalize_each(
-            table, plan, model, method=method.name, against=method.against, rng=rng, numeric_as=numeric_as
-        )
-    return generalize(table, plan, model, method=method.name, against=method.against, rng=rng, numeric_as=numeric_as)
+        return generalize_each(table, plan, model, method=method.name, against=against, rng=rng, numeric_as=numeric_as)
+    return generalize(table, plan, model, method=method.name, against=against, rng=rng, numeric_as=numeric_as)
 
 
 def refuse_unreachable(table: Table, model: Model) -> None:
@@ -187,6 +193,12 @@ def _nearest(part: Model, whole: Counts, prior: Prior) -> str:
         if nearest.holds(whole, prior):
             return nearest.spec()
     return part.at(level).spec()
+
+
+def _generator(seed: int, table: Table) -> np.random.Generator:
+    """Randomness from the seed and the table together: who could guess a short seed would still need the table."""
+    digest = hashlib.sha256(table.codes.tobytes() + table.values.tobytes()).digest()
+    return np.random.default_rng([seed, *np.frombuffer(digest, dtype=np.uint32).tolist()])
 
 
 def _checked_seed(seed: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections import Counter
 from dataclasses import replace
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneoff
-from oneoff.errors import BadGuarantee, RoleConflict, UnknownColumn
+from oneoff.errors import BadGuarantee, BadValue, RoleConflict, UnknownColumn
 from oneoff.models import Counts, parse
 from oneoff.publish import publish
 from oneoff.table import Table
@@ -194,6 +195,79 @@ def test_a_part_of_a_table_is_judged_by_the_prior_of_the_whole() -> None:
     )
     assert not verdict.holds
     assert verdict.levels["basic-beta-likeness"] == Fraction(1, 2)
+
+
+def part_of(values: list[object], guarantee: str, prior: object, **more: object) -> oneoff.Verdict:
+    frame = pd.DataFrame({"q": [1] * len(values), "s": values})
+    return oneoff.check(frame, quasi="q", sensitive="s", guarantee=guarantee, prior=prior, **more)
+
+
+def test_a_prior_keeps_values_that_are_not_in_the_part() -> None:
+    halves = ["a"] * 50 + ["b"] * 50
+    verdict = part_of(halves, "basic-beta-likeness:1", {"a": 1, "b": 1, "c": 98})
+    assert not verdict.holds
+    assert verdict.levels["basic-beta-likeness"] == 49
+    assert part_of(halves, "basic-beta-likeness:49", pd.Series({"a": 1, "c": 98, "b": 1, "d": 0})).holds
+
+
+@pytest.mark.parametrize(
+    ("values", "prior"),
+    [
+        ([10, 30], {30: 1, 20: 2, "10": 1}),
+        ([1.0, 3.0], {1: 1, 3: 1, 2.5: 2}),
+        ([1, 3], {"1": 1, "3": 1, "2.5": 2}),
+        ([dt.date(2020, 1, 1), dt.date(2020, 1, 3)], {"2020-01-02": 2, "2020-01-03": 1, dt.date(2020, 1, 1): 1}),
+    ],
+)
+def test_a_prior_of_numbers_keeps_their_order(values: list[object], prior: dict[object, int]) -> None:
+    assert part_of(values, "t-closeness:0.25,ordered", prior).holds
+    assert not part_of(values, "t-closeness:0.24,ordered", prior).holds
+
+
+def test_a_prior_follows_the_hierarchy() -> None:
+    tree = oneoff.Hierarchy.from_rows([["b", "x", "*"], ["z", "x", "*"], ["a", "y", "*"], ["c", "y", "*"]])
+    prior = {"a": 1, "b": 1, "c": 1, "z": 1}
+    for text, holds in (("t-closeness:0.75,hierarchical", True), ("t-closeness:0.74,hierarchical", False)):
+        trees = {"s": tree}
+        assert part_of(["a", "a"], text, {**prior, "a": 1, "c": 1}, hierarchies=trees).holds == holds
+    with pytest.raises(BadValue, match="leaf of its hierarchy"):
+        part_of(["a"], "l-diversity:1", {**prior, "w": 1}, hierarchies={"s": tree})
+
+
+def test_a_prior_may_count_missing_values() -> None:
+    verdict = part_of([2, 10], "basic-beta-likeness:3", {2: 1, 10: 1, None: 2})
+    assert verdict.levels["basic-beta-likeness"] == 1
+    assert part_of(["a", None], "basic-beta-likeness:1", {"a": 1, float("nan"): 1, "b": 2}).holds
+    assert part_of([True, True], "basic-beta-likeness:3", {"true": 1, "False": 3}).holds
+
+
+@pytest.mark.parametrize(
+    ("values", "prior", "match"),
+    [
+        (["a", "b"], {"a": 1}, "values that occur.*none for b"),
+        (["a", "b"], {"a": 1, "b": 0}, "values that occur.*none for b"),
+        (["a"], ["a"], "a mapping"),
+        (["a"], 5, "a mapping"),
+        (["a"], {}, "not all zero"),
+        (["a"], {"a": 0}, "not all zero"),
+        (["a"], {"a": -1, "b": 9}, "not negative"),
+        (["a"], {"a": 0.5, "b": 0.5}, "give people, not shares"),
+        (["a"], {"a": True}, "whole numbers"),
+        (["a"], {"a": "1"}, "whole numbers"),
+        (["a"], {"a": 2**62}, "whole numbers"),
+        ([1], {1: 1, "1.0": 1}, "twice"),
+        ([1], {1: 1, "x": 1}, "cannot have"),
+        ([1], {1: 1, True: 1, "nan": 1}, "cannot have"),
+        ([dt.date(2020, 1, 1)], {"2020-01-01": 1, "2020-01-02T10": 1}, "cannot have"),
+        ([dt.date(2020, 1, 1)], {"2020-01-01": 1, "soon": 1}, "cannot have"),
+        ([True], {"True": 1, "maybe": 1}, "cannot have"),
+    ],
+)
+def test_priors_that_cannot_be_used_are_refused(values: list[object], prior: object, match: str) -> None:
+    with pytest.raises(BadValue, match=match) as caught:
+        part_of(values, "l-diversity:1", prior)
+    assert caught.value.allowed
+    assert caught.value.got
 
 
 def test_check_refuses_bad_roles() -> None:

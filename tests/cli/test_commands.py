@@ -442,7 +442,8 @@ def test_verify_judges_rather_than_believes(release: Path) -> None:
     """A description that promises more than its records keep, with hashes in order."""
     described = release / "public" / "release.json"
     stated = json.loads(described.read_text())
-    stated |= {"guarantee": "l-diversity:20", "caps": ["0.05"] * len(stated["caps"])}
+    promises = [{"spec": "l-diversity:20", "named_caps": None}]
+    stated |= {"guarantee": "l-diversity:20", "promises": promises, "caps": ["0.05"] * len(stated["caps"])}
     described.write_text(json.dumps(stated))
     answer = oneoff("verify", release / "public", "--json")
     assert answer.status == 1

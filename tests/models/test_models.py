@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -402,3 +403,39 @@ def test_every_promise_has_a_sentence_and_a_subject(case: Case) -> None:
     assert len(model.sentence()) > 30
     assert model.about == ("identity" if isinstance(model, KAnonymity | DeltaProbability) else "values")
     assert model.parts() == (model,)
+
+
+def test_a_float_label_is_found_by_its_text_and_no_cap_is_given_twice() -> None:
+    bound = ValueCaps({"1": "0.5", "2.5": "0.25"}).bind(Attribute("d", "numeric", np.array([1.0, 2.5])))
+    assert bound.caps([1, 1]).ceiling == (Fraction(1, 2), Fraction(1, 4))
+    with pytest.raises(BadGuarantee, match="names? a value twice"):
+        ValueCaps((("a", Fraction(1, 2)), ("b", Fraction(1)), ("a", Fraction(1))))
+    with pytest.raises(BadGuarantee, match="names? a value twice"):
+        ValueCaps({1: "0.5", 1.0: "0.5", "1": "0.4"})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
+def test_distances_beyond_64_bits_are_exact(distance: Any) -> None:
+    rows = [[str(i), "low" if i < 100 else "high", "*"] for i in range(200)]
+    model = TCloseness.on_tree("0.2", Hierarchy.from_rows(rows)) if distance == "hierarchical" else TCloseness(
+        "0.2", distance
+    )  # fmt: skip
+    small = model.level([1] * 100 + [0] * 100, [1] * 200)
+    assert small > Fraction(1, 5)
+    for size in (10**7, 10**9, 10**15):
+        group, prior = [size] * 100 + [0] * 100, [size] * 200
+        assert model.level(group, prior) == small
+        assert not model.holds(group, prior)
+
+
+def test_distances_over_many_values_are_quick() -> None:
+    """Where each group is spread over all values this takes gigabytes and minutes."""
+    values, groups = 50_000, 5_000
+    rng = np.random.default_rng(3)
+    counts = Counts.of_groups(np.arange(values) % groups, rng.permutation(values))
+    prior = Prior((1,) * values)
+    rows = [[str(i), str(i // 100 + values), "*"] for i in range(values)]
+    for model in (TCloseness("0.2", "ordered"), TCloseness.on_tree("0.2", Hierarchy.from_rows(rows))):
+        begun = time.process_time()
+        assert len(model.failing(counts, prior)) == groups
+        assert time.process_time() - begun < 3

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from model_twins import exp_enclosure
 
 from oneoff.errors import BadGuarantee
-from oneoff.models import Caps, Counts, FPrivacy
+from oneoff.models import BetaLikeness, Caps, Counts, FPrivacy
 from oneoff.models.numbers import exp_below, fraction_above, fraction_below, log_below, number, number_text
 
 bounds = st.one_of(
@@ -105,14 +105,37 @@ def test_other_objects_are_no_numbers(bad: Any) -> None:
         number(bad)
 
 
-@given(st.one_of(st.fractions(), st.floats(allow_nan=False, allow_infinity=False).map(lambda x: Fraction(str(x)))))
+floats = st.floats(-1e30, 1e30).filter(lambda x: x == 0 or abs(x) >= 1e-30)
+
+
+@given(st.one_of(st.fractions(-(10**30), 10**30, max_denominator=10**29), floats.map(lambda x: Fraction(str(x)))))
 def test_number_text_parses_back(value: Fraction) -> None:
     assert number(number_text(value)) == value
 
 
 def test_number_text_of_what_no_float_can_hold() -> None:
     for value in (Fraction(10**400), Fraction(2 * 10**400 + 1, 2), Fraction(1, 10**400)):
-        assert number(number_text(value)) == value
+        assert Fraction(number_text(value)) == value
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [10**5000, -(10**31), Fraction(1, 10**31), Fraction(10**61 + 1, 10**61), Decimal("1e99999999"), 1e31, 1e-31,
+     "1e99999999", "1E-1_000_000", "0." + "3" * 200],
+)  # fmt: skip
+def test_numbers_beyond_all_tables_are_refused(bad: Any) -> None:
+    with pytest.raises(BadGuarantee, match="tolerance is too large, too small or too long") as caught:
+        number(bad, "tolerance")
+    assert caught.value.allowed
+    assert caught.value.hint
+    assert 0 < len(caught.value.got) <= 60
+
+
+def test_logarithms_are_worked_out_once() -> None:
+    log_below.cache_clear()
+    BetaLikeness(3).caps([1, 2, 1, 2, 1])
+    BetaLikeness(2).caps([1, 2, 1, 2, 1])
+    assert log_below.cache_info().misses == 2
 
 
 # --- where floats lose a person

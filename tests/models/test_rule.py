@@ -47,7 +47,7 @@ def nearly(part: Model, counts: Counts, prior: Prior, group: int, largest: int) 
         return abs(math.log(part.scores(counts, prior)[group]) - math.log(part.l)) < 2e-9
     if isinstance(part, TCloseness):
         _, _, numerator, denominator = part.rule(prior, largest).distances[0].tolist()
-        scale = part._ranges(prior.values)[1]
+        scale = part._scale(prior.values)
         rounded = part.at(Fraction(numerator, denominator) / scale)
         return rounded.t < part.t and bool(rounded.failing(counts, prior)[group])
     return False

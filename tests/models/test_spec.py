@@ -182,7 +182,24 @@ def test_only_texts_and_models_are_promises(given_as: Any) -> None:
     error(given_as)
 
 
-@pytest.mark.parametrize("size", ["1e400", "1e30"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "l-diversity:1e99999999",
+        "k-anonymity:1e5000",
+        "recursive-l-diversity:c=1e400,l=2",
+        "delta-probability:1e-400",
+        "l-diversity:" + "9" * 5000,
+    ],
+)
+def test_numbers_beyond_all_tables_are_refused_at_once(text: str) -> None:
+    with pytest.raises(BadGuarantee, match="too large, too small or too long") as caught:
+        parse(text)
+    assert caught.value.allowed
+    assert len(caught.value.got) <= 60
+
+
+@pytest.mark.parametrize("size", ["1e29", "1e30"])
 def test_enormous_parameters_do_no_harm(size: str) -> None:
     for name in ("k-anonymity", "l-diversity", "distinct-l-diversity", "entropy-l-diversity"):
         model = parse(f"{name}:{size}")

@@ -51,6 +51,28 @@ def test_leaves_of_a_node_are_neighbours_in_order_of_appearance() -> None:
     assert tree.ancestor.dtype == np.int32
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["A", "B", "*"], ["B", "A", "*"], ["C", "A", "*"], ["D", "B", "*"]],
+        [["1", "1", "*"], ["2", "1", "*"]],
+        [["*"], ["b"]],
+        [["a", "x", "y"], ["b", "x", "y"], ["c", "y", "x"]],
+    ],
+)
+def test_a_label_with_two_meanings_is_refused(rows: list[list[str]]) -> None:
+    with pytest.raises(HierarchyError, match="different meanings on different levels") as caught:
+        Hierarchy.from_rows(rows)
+    assert caught.value.allowed
+    assert caught.value.got
+    assert caught.value.hint
+
+
+def test_a_label_may_repeat_along_its_path() -> None:
+    rows = [["1", "1", "1", "*"], ["2", "23", "23", "*"], ["3", "23", "23", "*"]]
+    assert Hierarchy.from_rows(rows).rows() == rows
+
+
 def test_a_tree_cannot_be_changed() -> None:
     tree = Hierarchy.from_rows(FRUIT)
     with pytest.raises(ValueError, match="read-only"):
@@ -267,20 +289,25 @@ def test_intervals_of_what_is_no_number_are_refused() -> None:
 
 def test_prefixes() -> None:
     tree = prefix_hierarchy(["12345", "123", "12399"])
-    assert tree.rows()[0] == ["123", "123**", "123**", "12***", "1****", "*"]
+    assert tree.rows()[0] == ["123", "123*", "123**", "12***", "1****", "*"]
     assert tree.rows()[1] == ["12345", "1234*", "123**", "12***", "1****", "*"]
     assert prefix_hierarchy([7, 8]).rows() == [["7", "*"], ["8", "*"]]
     assert prefix_hierarchy(["ab"], mask="#").rows() == [["ab", "a#", "*"]]
 
 
+def test_prefixes_of_values_of_different_length_are_unambiguous() -> None:
+    tree = prefix_hierarchy(["1", "12", "123"])
+    assert tree.rows() == [["1", "1*", "1**", "*"], ["12", "12*", "1**", "*"], ["123", "12*", "1**", "*"]]
+
+
 @given(st.lists(st.text("ab0", min_size=1, max_size=4), min_size=1, max_size=12))
-def test_prefix_labels_share_the_length_and_the_prefix(values: list[str]) -> None:
+def test_prefix_labels_are_the_prefix_and_a_mask_for_each_level(values: list[str]) -> None:
     tree = prefix_hierarchy(values)
     longest = max(map(len, values))
     assert tree.height == longest
     for row in tree.rows():
         for level, label in enumerate(row[1:-1], start=1):
-            assert label == row[0][: longest - level].ljust(longest, "*")
+            assert label == row[0][: longest - level] + "*" * level
 
 
 @pytest.mark.parametrize("mask", ["", "**", "1"])

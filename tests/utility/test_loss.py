@@ -14,7 +14,7 @@ from oneoff.models import KAnonymity
 from oneoff.plans import Partition
 from oneoff.publish import publish
 from oneoff.releases import generalize
-from oneoff.table import Hierarchy, Table
+from oneoff.table import Attribute, Hierarchy, Table
 from oneoff.table.read import read_table
 from tests.tables import tables
 from tests.twins import attribute_loss, box_loss
@@ -113,3 +113,40 @@ def test_a_release_read_back_without_its_table_has_no_set_variant(people: Table,
     assert oneoff.utility(back).gcp_set is None
     assert oneoff.utility(back).gcp == pytest.approx(oneoff.utility(release).gcp)
     assert oneoff.utility(back, people).gcp_set == pytest.approx(oneoff.utility(release, people).gcp_set)
+
+
+@pytest.mark.parametrize("method", ["mondrian", "hilbert"])
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [2**60 + i for i in range(40)],
+        [-(2**63), *range(38), 2**63 - 1],
+        [1.7e308 * (i - 19.5) / 19.5 for i in range(40)],
+    ],
+    ids=["beyond 2**53", "all of int64", "all of float64"],
+)
+def test_numbers_at_the_ends_of_their_type(numbers: list[float], method: str) -> None:
+    table = read_table(pa.table({"q": numbers, "s": ["a", "b"] * 20}), quasi=["q"], sensitive="s")
+    release = publish(table, "k-anonymity:2", method=method, seed=0).release
+    measured = oneoff.utility(release, table)
+    assert measured.average_class_size is not None
+    assert measured.average_class_size < 4
+    assert 0 < measured.gcp < 0.5
+    assert np.isfinite(oneoff.utility(release, table, domains={"q": 2**20}).gcp)
+
+
+def test_distances_are_those_of_the_numbers() -> None:
+    labels = np.array([2**60, 2**60 + 1, 2**60 + 4])
+    assert Attribute("x", "numeric", labels).scaled.tolist() == [0, 0.25, 1]
+    assert Attribute("x", "numeric", labels).span == 4
+    assert Attribute("x", "numeric", labels.astype("datetime64[us]")).scaled.tolist() == [0, 0.25, 1]
+    assert Attribute("x", "numeric", np.array([-1.7e308, 0, 1.7e308])).scaled.tolist() == [0, 0.5, 1]
+    assert Attribute("x", "numeric", np.array([0, 5e-324])).scaled.tolist() == [0, 1]
+    assert Attribute("x", "numeric", np.array([7])).scaled.tolist() == [0]
+
+
+def test_an_attribute_that_is_not_there() -> None:
+    table = read_table(pa.table({"age": [1, 2], "s": ["a", "b"]}), quasi=["age"], sensitive="s")
+    assert table.attribute("age") is table.quasi[0]
+    with pytest.raises(UnknownColumn, match="did you mean 'age'"):
+        table.attribute("aeg")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import datetime as dt
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.verdict import Verdict, judge
+from oneoff.errors import BadValue, HierarchyError, listing
 from oneoff.models import Counts, Model, parse
 from oneoff.table import Attribute
 from oneoff.table.classes import look_alikes
+from oneoff.table.columns import MISSING_LABEL
 from oneoff.table.encode import read_values
+from oneoff.table.hierarchy import label_texts
+from oneoff.table.table import Codes
 
 __all__ = ["check"]
 
@@ -29,19 +37,145 @@ def check(
     """Judge the output of any tool, or a raw table: people with equal quasi-identifiers are a group.
 
     frame      a path or a pandas, polars or Arrow frame; quasi-identifiers may be texts such as "[20-30]" or lists
-    prior      people with each sensitive value in the whole table, when the frame is only a part of it
+    prior      people with each sensitive value in the whole table, when the frame is only a part of it: a mapping
+               from values to counts, with the values that the frame does not hold
     Missing values count as a value of their own, so no row is left out; the index of a frame does not matter.
     """
     columns, attribute, values = read_values(frame, quasi=quasi, sensitive=sensitive, hierarchies=hierarchies)
+    counts = np.bincount(values, minlength=1 if attribute is None else attribute.size).astype(np.int64)
+    if prior is not None and attribute is not None:
+        attribute, values, counts = _whole_table(prior, attribute, values)
     model = parse(guarantee).bind(attribute)
-    counts = _prior(prior, attribute, values)
     group = look_alikes(columns)
     return judge(model, Counts.of_groups(group, values), group, values, counts, attribute)
 
 
-def _prior(prior: Any, attribute: Attribute | None, values: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    own = np.bincount(values, minlength=1 if attribute is None else attribute.size).astype(np.int64)
-    if prior is None or attribute is None:
-        return own
-    given = {str(label): int(count) for label, count in dict(prior).items()}
-    return np.array([given.get(str(label), 0) for label in attribute.labels], dtype=np.int64)
+def _whole_table(prior: Any, attribute: Attribute, values: Codes) -> tuple[Attribute, Codes, npt.NDArray[np.int64]]:
+    """The attribute with all values of the whole table, the codes over it, and the people with each value."""
+    people = _people(prior)
+    if any(map(_is_missing, people)) and attribute.labels.dtype.kind != "O":
+        texts = np.array(label_texts(attribute.labels), dtype=object)  # as `read_table` does beside missing values
+        order = np.argsort(texts) if attribute.hierarchy is None else np.arange(len(texts))
+        attribute, values = replace(attribute, kind="categorical", labels=texts[order]), _ranks(order)[values]
+    known = _plain(attribute.labels)
+    given = _by_value(people, attribute)
+    absent = [label for label in known if given.get(label, 0) == 0]
+    if absent:
+        raise BadValue(
+            "the prior does not hold values that occur in the table",
+            allowed="a count of at least 1 for each of them",
+            got=f"none for {listing(absent)}",
+            hint="count the sensitive values of the whole table, of which this one is a part",
+        )
+    every = known + sorted(label for label, count in given.items() if count and label not in set(known))
+    labels = _labels(every, attribute)
+    order = np.argsort(labels if attribute.hierarchy is None else attribute.hierarchy.leaf_codes(labels), kind="stable")
+    counts = np.array([given[every[place]] for place in order], dtype=np.int64)
+    return replace(attribute, labels=labels[order]), _ranks(order)[values], counts
+
+
+def _people(prior: Any) -> dict[Any, int]:
+    """The counts as they were given, once they are whole numbers."""
+    if not hasattr(prior, "items") or not hasattr(prior, "keys"):
+        raise BadValue(
+            "a prior says how many people have each sensitive value",
+            allowed='a mapping such as {"flu": 120, "gout": 30}',
+            got=type(prior).__name__,
+        )
+    people = dict(prior.items())
+    bad = [f"{label}: {count!r}" for label, count in people.items() if not _is_count(count)]
+    if bad or not 0 < sum(map(int, people.values())) < 2**62:
+        raise BadValue(
+            "the counts of the prior cannot be used",
+            allowed="whole numbers that are not negative and not all zero",
+            got=listing(bad) or f"{len(people)} counts that add up to {sum(people.values())}",
+            hint="give people, not shares",
+        )
+    return {label: int(count) for label, count in people.items()}
+
+
+def _is_count(count: Any) -> bool:
+    return not isinstance(count, bool) and isinstance(count, int | np.integer) and int(count) >= 0
+
+
+def _by_value(people: dict[Any, int], attribute: Attribute) -> dict[Any, int]:
+    """Counts by label in the form that `_plain` gives to labels: 1, 1.0 and "1" are the same number."""
+    given: dict[Any, int] = {}
+    for name, count in people.items():
+        label = _label(name, attribute)
+        if label in given:
+            raise BadValue("the prior names a value twice", allowed="one count for each value", got=listing([name]))
+        given[label] = count
+    return given
+
+
+def _label(name: Any, attribute: Attribute) -> Any:
+    """A name in the prior as a label of this attribute; no value is lost and none is made up."""
+    kind, tree = attribute.labels.dtype.kind, attribute.hierarchy
+    try:
+        label = _READ[kind](name) if kind in _READ else _text(name)
+        if kind == "M" and np.datetime64(label, "us").astype(attribute.labels.dtype) != np.datetime64(label, "us"):
+            raise ValueError
+        if tree is not None:
+            tree.leaf_codes(_labels([label], attribute))
+    except (ValueError, KeyError, TypeError, OverflowError, HierarchyError):
+        raise BadValue(
+            f"the prior names a value that column {attribute.name!r} cannot have",
+            allowed="a leaf of its hierarchy" if tree is not None else f"values like {listing(attribute.labels, 3)}",
+            got=listing([repr(name)]),
+        ) from None
+    return label
+
+
+def _number(name: Any) -> int | float:
+    if isinstance(name, bool | np.bool_):
+        raise ValueError
+    exact = Fraction(str(name))
+    return int(exact) if exact.denominator == 1 else float(exact)
+
+
+def _moment(name: Any) -> int:
+    """Microseconds since 1970."""
+    moment = np.datetime64(name.replace(tzinfo=None) if isinstance(name, dt.datetime) else name, "us")
+    if np.isnat(moment):
+        raise ValueError
+    return int(moment.astype(np.int64))
+
+
+def _text(name: Any) -> str:
+    if _is_missing(name):
+        return MISSING_LABEL
+    return label_texts(np.array([name], dtype="datetime64[us]" if isinstance(name, np.datetime64) else object))[0]
+
+
+def _is_missing(name: Any) -> bool:
+    return name is None or (isinstance(name, float) and math.isnan(name)) or name == MISSING_LABEL
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "i": _number,
+    "f": _number,
+    "b": lambda name: {"true": True, "false": False}[str(name).lower()],
+    "M": _moment,
+}
+
+
+def _plain(labels: npt.NDArray[Any]) -> list[Any]:
+    if labels.dtype.kind == "M":
+        labels = labels.astype("datetime64[us]").astype(np.int64)
+    plain: list[Any] = labels.tolist()
+    return plain
+
+
+def _labels(plain: list[Any], attribute: Attribute) -> npt.NDArray[Any]:
+    """The opposite of `_plain`; whole numbers beside others become floats, as in a column that holds both."""
+    dtype = attribute.labels.dtype
+    if dtype.kind == "M":
+        return np.array(plain, dtype=np.int64).astype("datetime64[us]").astype(dtype)
+    if dtype.kind == "i" and any(isinstance(label, float) for label in plain):
+        dtype = np.dtype(np.float64)
+    return np.array(plain, dtype=dtype)
+
+
+def _ranks(order: npt.NDArray[np.int64]) -> Codes:
+    return np.argsort(order).astype(np.int32)

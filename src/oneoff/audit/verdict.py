@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.levels import reached
+from oneoff.audit.linking import insider_counts, reader_counts
+from oneoff.audit.reader import ReaderView, reader_view
 from oneoff.errors import listing
 from oneoff.models import Caps, Counts, Model, Prior, parse
 from oneoff.releases import Generalized
@@ -25,7 +27,7 @@ __all__ = ["PartVerdict", "Verdict", "Witness", "audit", "judge"]
 
 AGAINST = {
     "reader": "a reader who has the release and knows everybody's quasi-identifiers",
-    "insider": "an insider who also knows the method and its structure",
+    "graph": "a reader who also knows which people each record covers, and takes them to be equally likely",
 }
 
 
@@ -84,6 +86,7 @@ class Verdict:
     holds      every promise is kept by every group, and the records are the table's people
     worst      the highest belief relative to what is allowed: the belief of `witness`
     certain    people whose value is certain, because all of their group share it; some promises allow that
+    reader     for a release without groups judged with its graph: what somebody sees who has only the boxes
     problems   why the records cannot be trusted (lost rows, values outside their range ...); empty when they can
     """
 
@@ -101,6 +104,7 @@ class Verdict:
     risk_after: Risk
     risk_before: Risk | None = None
     problems: tuple[str, ...] = ()
+    reader: ReaderView | None = None
     _people: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
 
     def per_person(self) -> dict[str, npt.NDArray[Any]]:
@@ -135,6 +139,7 @@ class Verdict:
             "levels": {name: finite(level) for name, level in self.levels.items()},
             "risk_before": None if self.risk_before is None else self.risk_before.as_dict(),
             "risk_after": self.risk_after.as_dict(),
+            "reader": None if self.reader is None else self.reader.as_dict(),
             "problems": list(self.problems),
         }
 
@@ -172,11 +177,10 @@ def _judge_each(
 ) -> Verdict:
     """A release without groups: everybody hides among the records that could be theirs.
 
-    Who covers whom is known to an insider and decides; a reader has only the published boxes. Without the people's
-    quasi-identifiers nothing can be said at all.
+    Who covers whom is known to the steward and decides; a reader has only the published boxes. Without the people's
+    quasi-identifiers nothing can be said at all. Whether somebody who knows the method can rule out some of the
+    records that cover a person is not for an audit to find: that is what `stands_against` of the method is about.
     """
-    from oneoff.audit.linking import insider_counts, reader_counts
-
     if table is None:
         problems = (*problems, "a release without groups can only be judged with the table it was made from")
         group = np.zeros(release.rows, dtype=np.int64)
@@ -187,10 +191,12 @@ def _judge_each(
     graph = release.graph
     counts = reader_counts(release, table) if graph is None else insider_counts(graph, release.values)
     people = np.arange(table.rows)
-    against = "reader" if graph is None else "insider"
-    return judge(
+    against = "reader" if graph is None else "graph"
+    verdict = judge(
         model, counts, people, table.values, release.counts, release.sensitive, against, before, problems, grouped=False
     )
+    view = None if graph is None else reader_view(release, table, model, np.random.default_rng())
+    return replace(verdict, reader=view)
 
 
 def judge(

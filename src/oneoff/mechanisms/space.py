@@ -35,7 +35,7 @@ def space_of(table: Table, numeric_as: str = "range") -> Space:
     return Space(
         attribute=np.stack([np.asarray(column, dtype=np.int64) for column in columns], axis=1),
         unit=1.0 / np.maximum(leaves - 1, 1),
-        position=np.concatenate([_scaled(attribute) for attribute in table.quasi]),
+        position=np.concatenate([attribute.scaled for attribute in table.quasi]),
         leaf=np.concatenate([attribute.leaves for attribute in table.quasi]).astype(np.int64),
         tree=np.concatenate(trees, axis=1),
     )
@@ -49,15 +49,6 @@ def lexicographic(table: Table, rng: np.random.Generator) -> npt.NDArray[np.int6
     by_size = sorted(range(len(table.quasi)), key=lambda j: table.quasi[j].size, reverse=True)
     mixed = rng.permutation(table.rows)
     return mixed[np.lexsort([table.codes[mixed, j] for j in by_size])]
-
-
-def _scaled(attribute: Attribute) -> npt.NDArray[np.float64]:
-    """Positions from 0 to 1; a constant or categorical attribute has none."""
-    if attribute.kind != "numeric" or attribute.size < 2:
-        return np.zeros(attribute.size)
-    position = attribute.positions
-    scaled: npt.NDArray[np.float64] = (position - position[0]) / (position[-1] - position[0])
-    return scaled
 
 
 def _leaves(attribute: Attribute) -> int:

@@ -7,6 +7,7 @@ F'-privacy (generalized bucketization): f'_v = theta p_v + base, or a ceiling fo
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -31,6 +32,7 @@ from oneoff.models.model import (
 )
 from oneoff.models.numbers import Number, number, number_text
 from oneoff.table import Attribute
+from oneoff.table.hierarchy import label_texts
 
 __all__ = ["FPrivacy", "RhoPrivacy", "ValueCaps"]
 
@@ -112,7 +114,10 @@ class ValueCaps(CapModel):
             value = parameter(cap, f"the cap of {label!r}", most=1)
             if value <= 0:
                 raise BadGuarantee(f"the cap of {label!r} is not positive", allowed="0 < cap <= 1", got=str(cap))
-            checked.append((str(label), value))
+            checked.append((label_texts(np.array([label], dtype=object))[0], value))
+        twice = [label for label, times in Counter(label for label, _ in checked).items() if times > 1]
+        if twice:
+            raise BadGuarantee("the caps name a value twice", allowed="one cap for each value", got=listing(twice))
         object.__setattr__(self, "caps_by_label", tuple(checked))
         object.__setattr__(self, "source", source)
         object.__setattr__(self, "scale", parameter(scale, "scale", least=0))
@@ -157,7 +162,7 @@ class ValueCaps(CapModel):
     def bind(self, sensitive: Attribute | None) -> Model:
         super().bind(sensitive)
         assert sensitive is not None
-        named, labels = dict(self.caps_by_label), [str(label) for label in sensitive.labels]
+        named, labels = dict(self.caps_by_label), label_texts(sensitive.labels)
         missing, unknown = [x for x in labels if x not in named], sorted(set(named) - set(labels))
         if missing or unknown:
             raise BadGuarantee(

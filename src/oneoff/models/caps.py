@@ -30,12 +30,14 @@ class Caps:
 
     def ratios(self, largest: int) -> tuple[Ints, Ints]:
         """Ceilings as numerator and denominator, exact for every group of at most `largest` people."""
-        return _columns([fraction_below(min(cap, Fraction(1)), largest) for cap in self.ceiling])
+        small = {cap: fraction_below(min(cap, Fraction(1)), largest) for cap in set(self.ceiling)}
+        return _columns([small[cap] for cap in self.ceiling])
 
     def floor_ratios(self, largest: int) -> tuple[Ints, Ints]:
         """Floors likewise; all zero when there are none."""
         floors = self.floor or (Fraction(0),) * len(self.ceiling)
-        return _columns([fraction_above(bound, largest) for bound in floors])
+        small = {bound: fraction_above(bound, largest) for bound in set(floors)}
+        return _columns([small[bound] for bound in floors])
 
     def most(self, value: int, size: int) -> int:
         """How many people of a group of that size may have the value."""

@@ -11,6 +11,7 @@ edge just the imbalance of what hangs below it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -28,8 +29,8 @@ from oneoff.table import Attribute, Hierarchy
 
 __all__ = ["TCloseness"]
 
+Ints = npt.NDArray[np.int64]
 Distance = Literal["equal", "ordered", "hierarchical"]
-_CELLS = 4_000_000  # dense cells handled at a time, to bound memory
 
 
 @dataclass(frozen=True)
@@ -116,46 +117,89 @@ class TCloseness(Model):
         return TCloseness(level, self.distance, self.ranges, self.height)
 
     def tighten(self, draft: RuleDraft) -> None:
-        ranges, scale = self._ranges(draft.prior.values)
-        draft.distances.append((self.t, scale, ranges))
+        values = draft.prior.values
+        draft.distances.append((self.t, self._scale(values), self._ranges(values)))
 
-    def _ranges(self, values: int) -> tuple[list[tuple[int, int]], int]:
-        """The ranges whose imbalances add up to the distance, and what their sum is divided by."""
+    def _scale(self, values: int) -> int:
+        """What the sum of all imbalances is divided by."""
         if self.distance == "ordered":
-            return [(0, i) for i in range(1, values)], max(values - 1, 1)
+            return max(values - 1, 1)
         if self.distance == "equal":
-            return [(i, i + 1) for i in range(values)], 2
+            return 2
         if not self.height:
             raise BadGuarantee(f"{self.spec()} was not given the hierarchy of the sensitive values")
-        return list(self.ranges), 2 * self.height
+        return 2 * self.height
+
+    def _ranges(self, values: int) -> list[tuple[int, int]]:
+        """The ranges whose imbalances add up to the distance."""
+        if self.distance == "ordered":
+            return [(0, i) for i in range(1, values)]
+        return [(i, i + 1) for i in range(values)] if self.distance == "equal" else list(self.ranges)
 
     def _moved(self, counts: Counts, prior: Prior) -> tuple[npt.NDArray[Any], int]:
         """sum over ranges of |total * count(R) - size * prior(R)|, an integer for each group."""
+        scale = self._scale(prior.values)
+        # A distance is at most 1, so no sum exceeds scale * total * size: beyond 64 bits count in Python's integers.
+        exact = np.dtype(np.int64 if scale * prior.total * counts.largest < 2**62 else object)
+        people = np.array(prior.count, dtype=exact)
         if self.distance == "equal":
-            expected = prior.array[counts.value] * counts.size[counts.owner]
-            found = prior.total * counts.count.astype(prior.array.dtype)
-            present = np.add.reduceat(np.abs(found - expected) - expected, counts.start[:-1])
-            return present + prior.total * counts.size.astype(prior.array.dtype), 2
-        ranges, scale = self._ranges(prior.values)
-        step = max(1, _CELLS // prior.values)
-        blocks = [
-            _imbalance(counts, prior, ranges, first, min(first + step, counts.groups))
-            for first in range(0, counts.groups, step)
-        ]
-        return np.concatenate(blocks), scale
+            return _imbalance(counts, people, np.arange(prior.values)), scale
+        if self.distance == "ordered":
+            return _imbalance_below(counts, people), scale
+        levels = [_imbalance(counts, people, node) for node in self._levels()]
+        return sum(levels[1:], start=levels[0]), scale
+
+    def _levels(self) -> Iterator[Ints]:
+        """The node of every value, level by level: a level begins where the first value is counted again."""
+        low, high = np.array(self.ranges, dtype=np.int64).T
+        starts = np.flatnonzero(low == 0)
+        for first, last in pairwise([*starts.tolist(), len(low)]):
+            yield np.repeat(np.arange(last - first), high[first:last] - low[first:last])
 
 
-def _imbalance(counts: Counts, prior: Prior, ranges: list[tuple[int, int]], first: int, last: int) -> npt.NDArray[Any]:
-    """The imbalance over ranges for groups first..last-1, from dense cumulated counts."""
-    entries = slice(int(counts.start[first]), int(counts.start[last]))
-    dense = np.zeros((last - first, prior.values + 1), dtype=prior.array.dtype)
-    dense[counts.owner[entries] - first, counts.value[entries] + 1] = counts.count[entries]
-    below = np.cumsum(dense, axis=1)
-    expected = np.concatenate(([0], np.cumsum(prior.array)))
-    difference = below * prior.total - expected[None, :] * counts.size[first:last, None].astype(prior.array.dtype)
-    moved: npt.NDArray[Any] = np.zeros(last - first, dtype=prior.array.dtype)
-    for low, high in ranges:
-        moved += np.abs(difference[:, high] - difference[:, low])
+def _imbalance(counts: Counts, people: npt.NDArray[Any], node: Ints) -> npt.NDArray[Any]:
+    """sum over nodes of |total * count - size * prior|, for nodes (ascending with the values) that hold every value.
+
+    Only nodes that occur in a group are looked at: all others together add size * (total - prior of those).
+    """
+    exact, total = people.dtype, people.sum()
+    expected = np.add.reduceat(people, np.flatnonzero(np.diff(node, prepend=-1)))
+    owner, entry = counts.owner, node[counts.value]
+    order = np.lexsort((entry, owner))
+    owner, entry = owner[order], entry[order]
+    first = np.flatnonzero((np.diff(owner, prepend=-1) != 0) | (np.diff(entry, prepend=-1) != 0))
+    found = total * np.add.reduceat(counts.count[order], first).astype(exact)
+    owner, size = owner[first], counts.size.astype(exact)
+    usual = expected[entry[first]] * size[owner]
+    present = np.add.reduceat(np.abs(found - usual) - usual, np.flatnonzero(np.diff(owner, prepend=-1)))
+    moved: npt.NDArray[Any] = present + total * size
+    return moved
+
+
+def _imbalance_below(counts: Counts, people: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """sum over values i but the last of |total * count(values <= i) - size * prior(values <= i)|.
+
+    From one value of a group to its next the first term stays and the second grows, so their difference changes sign
+    once at most: prefix sums on both sides of that place do, and no group is spread over all values.
+    """
+    exact, total, last = people.dtype, people.sum(), len(people) - 1
+    usual = np.cumsum(people)
+    before = np.concatenate((np.zeros(1, dtype=exact), np.cumsum(usual)))
+    order = np.lexsort((counts.value, counts.owner))
+    owner, low = counts.owner, counts.value[order]
+    high = np.append(low[1:], last)
+    high[counts.start[1:] - 1] = last
+    running = np.cumsum(counts.count[order])
+    earlier = np.concatenate(([0], running))[counts.start[:-1]]
+    found = total * (running - earlier[owner]).astype(exact)
+    size = counts.size.astype(exact)
+    low = np.minimum(low, high)  # the last value ends no range
+    turn = np.clip(np.searchsorted(usual, found // size[owner], side="right"), low, high)
+    above = (2 * turn - low - high).astype(exact) * found
+    inside = above - size[owner] * (2 * before[turn] - before[low] - before[high])
+    # below its first value a group has nothing
+    lead = size * before[np.minimum(counts.value[order][counts.start[:-1]], last)]
+    moved: npt.NDArray[Any] = lead + np.add.reduceat(inside, counts.start[:-1])
     return moved
 
 

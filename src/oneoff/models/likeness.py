@@ -99,7 +99,7 @@ class BetaLikeness(CapModel):
         )
 
     def exact_caps(self, prior: Prior) -> Caps:
-        return Caps(tuple((1 + min(self.beta, _surprise(p))) * p for p in prior.shares))
+        return _caps(prior, self.beta)
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
         gain = np.maximum(_gain(counts, prior), 0.0)
@@ -108,14 +108,23 @@ class BetaLikeness(CapModel):
         return maximum_by_group(counts, np.where(hopeless, INFINITE, gain))
 
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
-        unlimited = Caps(tuple((1 + _surprise(p)) * p for p in prior.shares))
-        return INFINITE if unlimited.failing(counts).any() else _exact_gain(counts, prior)
+        return INFINITE if _caps(prior, None).failing(counts).any() else _exact_gain(counts, prior)
 
     def parameter(self) -> Level:
         return self.beta
 
     def at(self, level: Level) -> BetaLikeness:
         return BetaLikeness(level)
+
+
+def _caps(prior: Prior, beta: Fraction | None) -> Caps:
+    """(1 + min(beta, -ln p)) p, worked out once for each count: there are far fewer of these than values."""
+
+    def cap(p: Fraction) -> Fraction:
+        return (1 + (_surprise(p) if beta is None else min(beta, _surprise(p)))) * p
+
+    by_count = {count: cap(Fraction(count, prior.total)) for count in set(prior.count)}
+    return Caps(tuple(by_count[count] for count in prior.count))
 
 
 def _surprise(p: Fraction) -> Fraction:

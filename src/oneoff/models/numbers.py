@@ -7,10 +7,12 @@ side by less than 1e-40, far below what any table of people could tell apart.
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 
-from oneoff.errors import BadGuarantee
+from oneoff.errors import BadGuarantee, listing
 
 __all__ = ["Number", "exp_below", "fraction_above", "fraction_below", "log_below", "number", "number_text"]
 
@@ -18,17 +20,51 @@ Number = int | float | Fraction | Decimal | str
 
 _DIGITS = 60
 _MARGIN = Fraction(1, 10**45)
+_FARTHEST = Fraction(10**30)
+_TERM = 10**60  # numerator and denominator stay below it
+_LONGEST = 130  # characters: two such terms and a little
 
 
 def number(given: Number, name: str = "parameter") -> Fraction:
     """A parameter as the fraction its decimal notation means: 0.2 is one fifth."""
+    if _is_long(given):
+        raise _out_of_reach(given, name)
     try:
         # numpy numbers go through their text too: their own integers would overflow in later products
-        return Fraction(given if isinstance(given, int | Fraction | Decimal) else str(given))
+        value = Fraction(given if isinstance(given, int | Fraction | Decimal) else str(given))
     except (ValueError, ZeroDivisionError, OverflowError):
         raise BadGuarantee(
-            f"{name} is not a number", allowed="a finite number such as 3, 0.2 or 1/3", got=repr(given)
+            f"{name} is not a number", allowed="a finite number such as 3, 0.2 or 1/3", got=_cut(given)
         ) from None
+    if (value and not 1 / _FARTHEST <= abs(value) <= _FARTHEST) or max(
+        abs(value.numerator), value.denominator
+    ) >= _TERM:
+        raise _out_of_reach(given, name)
+    return value
+
+
+def _is_long(given: Number) -> bool:
+    """Would it take long even to write the number out? An exponent makes a short text a long number."""
+    if isinstance(given, int | Fraction):
+        return False
+    text = str(given).strip()
+    exponent = re.search(r"[eE]([+-]?[0-9_]+)$", text[:_LONGEST])
+    return len(text) > _LONGEST or (exponent is not None and abs(int(exponent[1].replace("_", ""))) > _LONGEST)
+
+
+def _out_of_reach(given: Number, name: str) -> BadGuarantee:
+    return BadGuarantee(
+        f"{name} is too large, too small or too long a number",
+        allowed="0, or a number from 1e-30 to 1e30 of at most 60 digits",
+        got=_cut(given),
+        hint="no table of people can tell such a number from a shorter one",
+    )
+
+
+def _cut(given: Number) -> str:
+    if isinstance(given, int | Fraction) and max(abs(given.numerator), given.denominator) >= _TERM:
+        return "a number of more than 60 digits"
+    return listing([repr(given)])
 
 
 def number_text(value: Fraction) -> str:
@@ -73,6 +109,7 @@ def fraction_above(bound: Fraction, largest: int) -> Fraction:
     return -fraction_below(-bound, largest)
 
 
+@lru_cache(maxsize=2**14)
 def log_below(value: Fraction) -> Fraction:
     """A fraction just below the natural logarithm of a positive fraction (exact for 1)."""
     if value == 1:

@@ -14,14 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from oneoff.errors import BadGuarantee, DamagedRelease, OneoffError, listing
-from oneoff.models import Model, ValueCaps, parse
+from oneoff.errors import DamagedRelease, OneoffError, listing
+from oneoff.models import Joined, Model, ValueCaps, parse
 from oneoff.plans import Links
 from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
 from oneoff.releases.generalized import Generalized
-from oneoff.releases.write import FORMAT, caps_texts, plain
+from oneoff.releases.write import FORMAT, describe, published
 from oneoff.table import Attribute, Hierarchy
 from oneoff.table.classes import look_alikes
+from oneoff.table.hierarchy import label_texts
 
 __all__ = ["load_graph", "load_links", "load_release"]
 
@@ -33,9 +34,12 @@ def load_release(folder: str | PathLike[str]) -> Generalized:
         public = public / "public"
     described = _described(public)
     try:
-        return _assemble(described, pq.read_table(public / "data.parquet"))
-    except (KeyError, TypeError, ValueError, IndexError, pa.ArrowException) as error:
-        raise _damaged(f"{public} does not fit its description", f"{type(error).__name__}: {error}") from error
+        frame = pq.read_table(public / "data.parquet")
+        release = _assemble(described, frame)
+        _refuse_contradictions(release, described, frame)
+    except (OneoffError, KeyError, TypeError, ValueError, IndexError, AttributeError, pa.ArrowException) as error:
+        raise _damaged(f"{str(public)!r} does not fit its description", f"{type(error).__name__}: {error}") from error
+    return release
 
 
 def load_links(folder: str | PathLike[str]) -> npt.NDArray[np.int64] | None:
@@ -95,12 +99,10 @@ def _assemble(described: dict[str, Any], frame: pa.Table) -> Generalized:
     group = frame["group"].to_numpy().astype(np.int32) if "group" in frame.column_names else None
     box, first = _boxes([cells for _, cells in parts], group)
     sensitive, values = _sensitive(described["sensitive"], frame)
-    model = _model(described, sensitive)
-    _refuse_contradictions(described, frame.num_rows, group, model)
     keep, kept = _kept(described["keep"], frame)
     return Generalized(
         method=str(described["method"]),
-        model=model,
+        model=_model(described["promises"], sensitive),
         quasi=tuple(attribute for attribute, _ in parts),
         cells=tuple(_take(cells, first) for _, cells in parts),
         box=box.astype(np.int32),
@@ -114,28 +116,37 @@ def _assemble(described: dict[str, Any], frame: pa.Table) -> Generalized:
     )
 
 
-def _refuse_contradictions(
-    described: dict[str, Any], rows: int, group: npt.NDArray[np.int32] | None, model: Model
-) -> None:
-    """What release.json says of the records must be true of them."""
-    groups = None if group is None else len(np.unique(group))
-    caps = model.caps(described["prior"])
-    true = {"rows": rows, "groups": groups, "caps": None if caps is None else caps_texts(caps)}
-    for name, value in true.items():
-        if described[name] != value:
-            raise ValueError(f"release.json states other {name} than the records have")
+def _refuse_contradictions(release: Generalized, described: dict[str, Any], frame: pa.Table) -> None:
+    """Writing the release again must give the very same records and the very same description."""
+    if not published(release).equals(frame):
+        raise ValueError("data.parquet has columns, types or values that release.json does not describe")
+    again = describe(release) | {"files": described["files"]}
+    wrong = [name for name in again.keys() | described.keys() if again.get(name) != described.get(name)]
+    if wrong:
+        raise ValueError(f"release.json contradicts the records in: {listing(sorted(wrong))}")
+    if (release.counts <= 0).any():
+        raise ValueError("release.json lists sensitive values that do not occur")
+    for attribute in (*release.quasi, *([release.sensitive] if release.sensitive else [])):
+        place = attribute.labels if attribute.hierarchy is None else attribute.leaves
+        if len(place) != len(set(place.tolist())) or (place[:-1] > place[1:]).any():
+            raise ValueError(f"the values of {attribute.name!r} are listed twice or out of order")
 
 
-def _model(described: dict[str, Any], sensitive: Attribute | None) -> Model:
-    """The promise; a caps file of the steward's is replaced by the caps the release states."""
-    spec = str(described["guarantee"])
-    try:
+def _model(promises: list[dict[str, Any]], sensitive: Attribute | None) -> Model:
+    """The promises, one by one; no file is opened for them."""
+    models = tuple(_promise(str(each["spec"]), each["named_caps"], sensitive) for each in promises)
+    return models[0] if len(models) == 1 else Joined(models)
+
+
+def _promise(spec: str, named_caps: list[str] | None, sensitive: Attribute | None) -> Model:
+    if named_caps is None:
+        if spec.startswith(f"{ValueCaps.name}:") and "=" not in spec:
+            raise ValueError(f"the caps of {spec} are missing")
         return parse(spec).bind(sensitive)
-    except OneoffError:
-        if described["caps"] is None or sensitive is None:
-            raise BadGuarantee(f"the release states a promise that cannot be read: {spec}") from None
-        labels = [str(label) for label in sensitive.labels]
-        return ValueCaps(dict(zip(labels, described["caps"], strict=True)), source=spec).bind(sensitive)
+    if sensitive is None:
+        raise ValueError(f"{spec} has caps for a sensitive column there is none of")
+    caps = dict(zip(label_texts(sensitive.labels), named_caps, strict=True))
+    return ValueCaps(caps, source=spec.removeprefix(f"{ValueCaps.name}:")).bind(sensitive)
 
 
 def _boxes(
@@ -180,15 +191,22 @@ def _read_cells(quasi: dict[str, Any], frame: pa.Table) -> tuple[Attribute, Cell
     if shown == "range":
         ends = [frame[f"{name}_{end}"].combine_chunks() for end in ("min", "max")]
         labels = np.unique(np.concatenate([_array(end) for end in ends]))
-        if plain(labels[[0, -1]]) != quasi["domain"]:
-            raise ValueError(f"ranges of {name!r} do not span the stated domain")
         low, high = (np.searchsorted(labels, _array(end)).astype(np.int32) for end in ends)
+        if (low > high).any():
+            raise ValueError(f"a range of {name!r} ends before it begins")
         return Attribute(name, quasi["kind"], labels), Ranges(low, high)
     if shown == "set":
         lists = frame[name].combine_chunks()
         labels = _labels(quasi["domain"], quasi["type"])
         code = _codes(lists.flatten(), labels)
-        start = np.concatenate(([0], np.cumsum(pc.list_value_length(lists).to_numpy()))).astype(np.int64)
+        length = pc.list_value_length(lists).to_numpy()
+        if (length < 1).any() or len(np.unique(code)) != len(labels):
+            raise ValueError(f"a set of {name!r} is empty, or a value of its domain is never shown")
+        start = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
+        begins = np.zeros(len(code), dtype=np.bool_)
+        begins[start[:-1]] = True
+        if not (begins[1:] | (np.diff(code) > 0)).all():
+            raise ValueError(f"a set of {name!r} lists a value twice or out of order")
         return Attribute(name, quasi["kind"], labels), Sets(start, code)
     tree = Hierarchy.from_rows(quasi["hierarchy"], name)
     labels = np.array(tree.leaves, dtype=object)

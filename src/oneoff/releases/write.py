@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from oneoff.errors import FolderExists, FolderNotWritable, PromiseBroken
-from oneoff.models import Caps
+from oneoff.errors import FolderExists, FolderNotWritable, OutputError, PromiseBroken
+from oneoff.models import Caps, Model, ValueCaps
 from oneoff.models.numbers import fraction_below, number_text
 from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
 from oneoff.table import Attribute
@@ -27,9 +27,10 @@ from oneoff.table import Attribute
 if TYPE_CHECKING:
     from oneoff.releases.generalized import Generalized
 
-__all__ = ["FORMAT", "caps_texts", "plain", "published", "refuse_existing", "write_release"]
+__all__ = ["FORMAT", "describe", "published", "refuse_existing", "write_release"]
 
 FORMAT = 1
+_MOST_ITEMS = 200_000_000
 
 
 def write_release(
@@ -144,13 +145,14 @@ def describe(release: Generalized) -> dict[str, Any]:
         "tool": "oneoff",
         "method": release.method,
         "guarantee": release.guarantee,
+        "promises": [_describe_promise(part) for part in release.model.parts()],
         "stands_against": release.against,
         "rows": release.rows,
         "groups": None if release.group is None else release.boxes,
         "quasi": [_describe(a, c) for a, c in zip(release.quasi, release.cells, strict=True)],
         "sensitive": None if release.sensitive is None else _describe_values(release.sensitive),
         "prior": [int(count) for count in release.counts],
-        "caps": None if caps is None else caps_texts(caps),
+        "caps": None if caps is None else _caps_texts(caps),
         "keep": [attribute.name for attribute in release.keep],
     }
 
@@ -175,7 +177,13 @@ def _describe_values(attribute: Attribute) -> dict[str, Any]:
     return described | {"values": plain(attribute.labels), "hierarchy": tree}
 
 
-def caps_texts(caps: Caps) -> list[str]:
+def _describe_promise(part: Model) -> dict[str, Any]:
+    """A single promise; caps the steward named one by one come with it, exactly, since no recipient has the file."""
+    named = [number_text(cap) for cap in part.ceilings] if isinstance(part, ValueCaps) else None
+    return {"spec": part.spec(), "named_caps": named}
+
+
+def _caps_texts(caps: Caps) -> list[str]:
     """The ceiling on belief in each value; never rounded up."""
     return [number_text(fraction_below(cap, 10**9)) for cap in caps.ceiling]
 
@@ -215,11 +223,24 @@ def _shown(attribute: Attribute, cells: Cells, box: npt.NDArray[np.int32]) -> di
             ends = {f"{name}_min": low, f"{name}_max": high}
             return {column: labels.take(pa.array(code)).take(index) for column, code in ends.items()}
         case Sets(start, code):
+            _refuse_flood(attribute, np.diff(start), box)
             lists = pa.ListArray.from_arrays(pa.array(start.astype(np.int32)), labels.take(pa.array(code)))
             return {name: lists.take(index)}
         case Nodes(level, node):
             assert attribute.hierarchy is not None
             return {name: pa.array(attribute.hierarchy.labels_of(level, node), pa.string()).take(index)}
+
+
+def _refuse_flood(attribute: Attribute, length: npt.NDArray[np.int64], box: npt.NDArray[np.int32]) -> None:
+    """Every record repeats the set of its group; with thousands of values in it no machine could hold them."""
+    items = int(length[box].sum())
+    if items > _MOST_ITEMS:
+        raise OutputError(
+            f"the sets of {attribute.name!r} would have {items:,} values in all",
+            allowed=f"at most {_MOST_ITEMS:,}",
+            got=f"{attribute.size:,} different values, up to {int(length.max()):,} in one set",
+            hint=f"generalize it along a hierarchy (--hierarchy {attribute.name}=FILE.csv), or leave it out",
+        )
 
 
 def _labels(attribute: Attribute) -> pa.Array:

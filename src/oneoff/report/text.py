@@ -60,6 +60,8 @@ def _promises(verdict: Verdict) -> Iterator[str]:
     yield f"What was promised, and what was found {where} {_people(verdict.rows)} in all: {above} above a limit."
     header = ("promise", "promised", "reached", "people above", "")
     yield from grid([header, *(promise_row(part) for part in verdict.parts)], right=(1, 2, 3))
+    if verdict.reader is not None:
+        yield verdict.reader.sentence()
     if verdict.certain:
         yield f"  The value of {_people(verdict.certain)} is certain, because all of their group share it."
     yield from (f"  {part.guarantee.partition(':')[0]}: {plain(part.sentence, 200)}." for part in verdict.parts)

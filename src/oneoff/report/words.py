@@ -54,8 +54,8 @@ LEVELS: dict[str, Meaning] = {
 UNCHECKED: dict[str, str] = {
     "reader": "Somebody who also knows how the groups were formed (an insider) might conclude more; "
     "that was not checked.",
-    "insider": "Somebody who also knows the sensitive values of some people in the table might conclude more about "
-    "the others; that was not checked.",
+    "graph": "Somebody who can rule out some of the records that cover a person, because they know the method or the "
+    "values of some people, might conclude more; that was not checked.",
 }
 
 

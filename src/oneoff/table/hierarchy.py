@@ -68,7 +68,9 @@ class Hierarchy:
         if len(levels) == 1 or len(set(levels[-1])) > 1:
             levels.append([ROOT] * len(paths))
         _refuse_two_parents(levels, whose)
-        return cls(*_left_to_right(levels))
+        tree = cls(*_left_to_right(levels))
+        _refuse_ambiguous(tree, whose)
+        return tree
 
     @property
     def height(self) -> int:
@@ -204,6 +206,21 @@ def _refuse_two_parents(levels: list[list[str]], whose: str) -> None:
                     got=listing((parent[node], its)),
                     hint="rename one of the two, for example by adding its parent to the label",
                 )
+
+
+def _refuse_ambiguous(tree: Hierarchy, whose: str) -> None:
+    """A published label says no level, so it must mean the same values on all levels where it stands."""
+    meaning: dict[str, tuple[int, int]] = {}
+    spans = zip(tree._first_leaf.tolist(), tree._last_leaf.tolist(), strict=True)
+    for name, span in zip(tree._flat_names.tolist(), spans, strict=True):
+        if meaning.setdefault(name, span) != span:
+            first, other = (listing(tree.leaves[low : high + 1], limit=3) for low, high in (meaning[name], span))
+            raise HierarchyError(
+                f"{whose} is ambiguous: the label {listing([name])!r} has different meanings on different levels",
+                allowed="one set of values for each label",
+                got=f"{first} on one level; {other} on another",
+                hint="rename one of the two",
+            )
 
 
 def _left_to_right(levels: list[list[str]]) -> tuple[tuple[tuple[str, ...], ...], npt.NDArray[np.int32]]:
@@ -342,7 +359,8 @@ def _exact(text: str) -> Fraction | None:
 def prefix_hierarchy(values: npt.ArrayLike, mask: str = "*") -> Hierarchy:
     """Codes that lose one character after another from the right: 12345, 1234*, 123**, 12***, 1****, `*`.
 
-    All labels have the length of the longest value; a shorter value counts as masked on its right.
+    A label has as many masks as its level, so no two levels share one. A shorter value counts as filled up with
+    blanks on its right, which go first: beside 12345, the labels of 123 are 123*, 123**, 12***, 1****.
     """
     texts = sorted(set(label_texts(values)))
     masked = [text for text in texts if mask in text]
@@ -354,8 +372,8 @@ def prefix_hierarchy(values: npt.ArrayLike, mask: str = "*") -> Hierarchy:
             hint="choose another with mask=",
         )
     longest = max((len(text) for text in texts), default=0)
-    kept = range(longest - 1, 0, -1)
-    return Hierarchy.from_rows([[text, *(text[:size].ljust(longest, mask) for size in kept), ROOT] for text in texts])
+    hidden = range(1, longest)
+    return Hierarchy.from_rows([[t, *(t[: longest - size] + mask * size for size in hidden), ROOT] for t in texts])
 
 
 _PERIODS: dict[str, Callable[[int, int], str]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import EmptyTable, OneoffError
+from oneoff.errors import EmptyTable, OneoffError, UnknownColumn, listing, nearest
 from oneoff.table.hierarchy import Hierarchy
 
 __all__ = ["Attribute", "Codes", "Kind", "Table"]
@@ -42,10 +43,32 @@ class Attribute:
         return len(self.labels)
 
     @cached_property
-    def positions(self) -> npt.NDArray[np.float64]:
-        """Where each label of a numeric attribute lies on the number line (dates count in their own unit)."""
-        labels = self.labels
-        return (labels.astype(np.int64) if labels.dtype.kind == "M" else labels).astype(np.float64)
+    def scaled(self) -> npt.NDArray[np.float64]:
+        """Where each label lies between the least (0) and the greatest (1): numbers by value, categories by code."""
+        steps, _ = self._steps
+        greatest = steps.max()
+        return steps / greatest if greatest > 0 else steps
+
+    @cached_property
+    def span(self) -> float:
+        """How far apart the least and the greatest label of a numeric attribute are (dates in their own unit)."""
+        steps, unit = self._steps
+        return min(float(steps.max()) * unit, sys.float_info.max)
+
+    @property
+    def _steps(self) -> tuple[npt.NDArray[np.float64], float]:
+        """The distance of each label from the least one, and the unit it is counted in.
+
+        Whole numbers are subtracted as such: from 2**53 on, different ones may be the same float.
+        """
+        if self.kind != "numeric":
+            return np.arange(self.size, dtype=np.float64), 1.0
+        if self.labels.dtype.kind != "f":
+            whole = self.labels.astype(np.int64)
+            return (whole.view(np.uint64) - whole.min().view(np.uint64)).astype(np.float64), 1.0
+        unit = 1.0 if np.isfinite(float(self.labels.max()) - float(self.labels.min())) else 2.0
+        numbers = self.labels.astype(np.float64) / unit
+        return numbers - numbers.min(), unit
 
     @cached_property
     def leaves(self) -> npt.NDArray[np.int32]:
@@ -112,4 +135,11 @@ class Table:
 
     def attribute(self, name: str) -> Attribute:
         """The quasi-identifier of that name."""
-        return next(attribute for attribute in self.quasi if attribute.name == name)
+        names = [attribute.name for attribute in self.quasi]
+        if name not in names:
+            raise UnknownColumn(
+                f"{name!r} is not a quasi-identifier of the table",
+                allowed=listing(names),
+                hint=nearest(str(name), names),
+            )
+        return self.quasi[names.index(name)]

@@ -93,9 +93,9 @@ def _check_names(release: Generalized, names: list[str]) -> None:
 def _range_loss(attribute: Attribute, cells: Cells, size: int | None) -> Floats:
     if attribute.kind == "categorical" or isinstance(cells, Nodes):
         return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
-    position = attribute.positions
     low, high = cells.ends()
-    return _ratio(position[high] - position[low], (size - 1) if size else float(position[-1] - position[0]))
+    part = attribute.scaled[high] - attribute.scaled[low]
+    return part if size is None else _ratio(part * attribute.span, size - 1)
 
 
 def _set_loss(domain: Attribute | None, attribute: Attribute, cells: Cells, size: int | None) -> Floats | None:

@@ -57,9 +57,5 @@ def hilbert_order(table: Table, rng: np.random.Generator) -> npt.NDArray[np.int6
 
 def _cells(attribute: Attribute, bits: int) -> npt.NDArray[np.int64]:
     """The cell of each code on an axis of 2**bits cells."""
-    if attribute.size < 2:
-        return np.zeros(attribute.size, dtype=np.int64)
-    place = attribute.positions if attribute.kind == "numeric" else np.arange(attribute.size, dtype=np.float64)
-    scaled = (place - place[0]) / (place[-1] - place[0])
-    cells: npt.NDArray[np.int64] = np.rint(scaled * (2**bits - 1)).astype(np.int64)
+    cells: npt.NDArray[np.int64] = np.rint(attribute.scaled * (2**bits - 1)).astype(np.int64)
     return cells

@@ -1,0 +1,186 @@
+"""Parts of a sorted table, and swaps between parts (the loops of `mechanisms.heterogeneous.ring`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from oneoff.kernels.rules import allows
+from oneoff.kernels.space import span_loss
+
+__all__ = ["lexicographic_parts", "swap_between"]
+
+
+@njit(cache=True)
+def lexicographic_parts(rows: Any, values: Any, rule: Any, least: int) -> Any:
+    """Where parts begin in a table sorted by its columns from left to right (004, Figure 8): a flag for every row.
+
+    Runs of equal entries in a column become parts once they keep the rule, with the help of their neighbours. Pure
+    parts are divided by the next column; mixed ones are final. No part is smaller than `least`.
+    """
+    n, d = rows.shape
+    begins = np.zeros(n, np.bool_)
+    stack = np.empty((n // least + 2, 3), np.int64)
+    edges = np.empty(n // least + 2, np.int64)
+    work = np.zeros((2, rule.limits.shape[1]), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, 0
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        first, last, j = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        many = _repaired(rows, values, rule, first, last, j, edges, work)
+        for p in range(many):
+            begins[edges[p]] = True
+            if j + 1 < d and rows[edges[p], j] == rows[edges[p + 1] - 1, j]:
+                stack[depth, 0], stack[depth, 1], stack[depth, 2] = edges[p], edges[p + 1], j + 1
+                depth += 1
+    return begins
+
+
+@njit(cache=True)
+def _repaired(rows: Any, values: Any, rule: Any, first: int, last: int, j: int, edges: Any, work: Any) -> int:
+    """Runs of column j from left to right, each with as much of a neighbour as it needs: edges of the parts.
+
+    A run that breaks the rule joins the part before it or the run behind it, whichever is smaller. Where only size
+    matters and both together hold twice the least size, just the missing rows are moved and the neighbour stays pure.
+    """
+    many, k = 0, rule.least_size
+    edges[0] = first
+    start, end = first, first
+    while end < last:
+        end = _run_end(rows, end, last, j)
+        if _keeps(values, rule, start, end, work):
+            many += 1
+            edges[many] = end
+            start = end
+            continue
+        behind = _run_end(rows, end, last, j) - end if end < last else 0
+        before = start - edges[many - 1] if many > 0 else 0
+        size = end - start
+        if 0 < behind < k and not rule.by_value:
+            continue  # two that need help first help each other
+        if not rule.by_value and before + size >= 2 * k:
+            edges[many] = end - k
+            many += 1
+            edges[many] = end
+            start = end
+        elif not rule.by_value and behind > 0 and behind + size >= 2 * k:
+            many += 1
+            edges[many] = start + k
+            start, end = start + k, start + k
+        elif many > 0 and (behind == 0 or before <= behind) and _keeps(values, rule, edges[many - 1], end, work):
+            edges[many] = end
+            start = end
+    while start < last:  # the last run found no partner: parts join it from behind until the rule is kept
+        many -= 1
+        if many <= 0 or _keeps(values, rule, edges[many], last, work):
+            many = max(many, 0) + 1
+            edges[many] = last
+            start = last
+    return many
+
+
+@njit(cache=True)
+def _run_end(rows: Any, first: int, last: int, j: int) -> int:
+    i = first + 1
+    while i < last and rows[i, j] == rows[first, j]:
+        i += 1
+    return i
+
+
+@njit(cache=True)
+def _keeps(values: Any, rule: Any, first: int, last: int, work: Any) -> bool:
+    """Do these rows keep the rule? `work` is zero before and after."""
+    if not rule.by_value:
+        return last - first >= rule.least_size
+    count, touched = work[0], work[1]
+    many = 0
+    for i in range(first, last):
+        v = values[i]
+        if count[v] == 0:
+            touched[many] = v
+            many += 1
+        count[v] += 1
+    verdict = allows(rule, count, touched, many, last - first)
+    for t in range(many):
+        count[touched[t]] = 0
+    return verdict
+
+
+@njit(cache=True)
+def swap_between(
+    codes: Any, values: Any, space: Any, member: Any, start: Any, near: Any, reach: int, l: int, largest: int,  # noqa: E741
+) -> float:  # fmt: skip
+    """Let people change places with near ones in other parts while that lowers the loss; returns what was gained.
+
+    member[start[p] : start[p + 1]] are the people of part p. Every pair at most `reach` places apart in `near` is
+    tried once, in parts of at most `largest` people. With l > 0 no value comes to fill more than 1/l of a part.
+    """
+    n = len(member)
+    where = np.empty((2, n), np.int64)  # the part of each person, and the place in `member`
+    seen = np.zeros(len(space.position) + 1, np.int64)  # the last entry is the stamp
+    loss = np.empty(len(start) - 1)
+    for p in range(len(start) - 1):
+        for m in range(start[p], start[p + 1]):
+            where[0, member[m]], where[1, member[m]] = p, m
+        loss[p] = _loss(codes, space, member, start[p], start[p + 1], -1, np.int64(0), seen, np.inf)
+    gained = 0.0
+    for at in range(n):
+        for other in range(at + 1, min(n, at + 1 + reach)):
+            i, j = np.int64(near[at]), np.int64(near[other])
+            a, b = where[0, i], where[0, j]
+            old = loss[a] + loss[b]
+            if a == b or old <= 0.0 or max(start[a + 1] - start[a], start[b + 1] - start[b]) > largest:
+                continue
+            if l > 0 and not (_fits(values, member, start, a, i, j, l) and _fits(values, member, start, b, j, i, l)):
+                continue
+            limit = old - 1e-9
+            in_a = _loss(codes, space, member, start[a], start[a + 1], where[1, i], j, seen, limit)
+            if in_a >= limit:
+                continue
+            in_b = _loss(codes, space, member, start[b], start[b + 1], where[1, j], i, seen, limit - in_a)
+            if in_a + in_b >= limit:
+                continue
+            gained += old - in_a - in_b
+            loss[a], loss[b] = in_a, in_b
+            where[0, i], where[0, j] = b, a
+            where[1, i], where[1, j] = where[1, j], where[1, i]
+            member[where[1, i]], member[where[1, j]] = i, j
+    return gained
+
+
+@njit(cache=True)
+def _fits(values: Any, member: Any, start: Any, part: int, out: int, into: int, l: int) -> bool:  # noqa: E741
+    """May `into` take the place of `out` without its value becoming too common in the part?"""
+    if values[out] == values[into]:
+        return True
+    room = (start[part + 1] - start[part]) // l
+    for m in range(start[part], start[part + 1]):
+        if values[member[m]] == values[into]:
+            room -= 1
+    return room > 0
+
+
+@njit(cache=True)
+def _loss(
+    codes: Any, space: Any, member: Any, first: int, last: int, place: int, other: int, seen: Any, limit: float
+) -> float:  # fmt: skip
+    """People times loss of a part in which `other` stands at `place` (-1: nobody does); stops once above the limit."""
+    total = 0.0
+    stamp = len(seen) - 1
+    for j in range(codes.shape[1]):
+        seen[stamp] += 1
+        offset, distinct = space.attribute[j, 1], 0
+        low, high = np.int64(2**31), np.int64(-1)
+        for m in range(first, last):
+            c = np.int64(codes[other if m == place else member[m], j])
+            low, high = min(low, c), max(high, c)
+            if seen[offset + c] != seen[stamp]:
+                seen[offset + c] = seen[stamp]
+                distinct += 1
+        total += (last - first) * span_loss(space, j, low, high, distinct)
+        if total >= limit:
+            break
+    return total
