@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from oneoff.errors import BadValue, MethodMismatch, nearest
-from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring
+from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring, slow_matching
 from oneoff.mechanisms.partitioning import hilbert, mondrian
 from oneoff.models import EXAMPLES, Model
 from oneoff.plans import Links, Partition
+from oneoff.table import Table
 
 __all__ = ["METHODS", "MODELS", "Method", "choose"]
 
@@ -35,6 +36,7 @@ class Method:
     summary: str
     reports: bool = False  # takes a function to report progress to
     needs: frozenset[str] = frozenset()
+    forewarn: Callable[[Table, Model, Mapping[str, Any]], str] | None = None  # what to say before it starts, or nothing
     only_if: tuple[str, str] | None = None
     only_for: frozenset[str] | None = None
 
@@ -94,12 +96,13 @@ METHODS: dict[str, Method] = {
         "heterogeneous",
         heterogeneous,
         "ranges for each record",
-        _CEILINGS | _IDENTITY,
+        _CEILINGS | _IDENTITY | {"delta-disclosure"},
         "insider",
         ("matcher", "partition", "randomize", "block", "threshold", "numeric_as"),
         "gives every record a box of its own around people with different values (paper 000)",
         reports=True,
-        needs=_CEILINGS,
+        needs=_CEILINGS | {"delta-disclosure"},
+        forewarn=slow_matching,
         only_if=("randomize", "permute"),
     ),
     "ring": Method(

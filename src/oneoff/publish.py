@@ -94,8 +94,13 @@ def publish(
     options: Mapping[str, Any] | None = None,
     job: str = "",
     report: Report | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Outcome:
-    """Plan, release, audit and measure; `job` is the text that would repeat it, kept in the private half."""
+    """Plan, release, audit and measure.
+
+    job      the text that would repeat it, kept in the private half
+    report   is told the stage and how much of it is done; warn is told, before the work, when it will take long
+    """
     began = time.perf_counter()
     if not isinstance(table, Table):
         raise BadValue(
@@ -110,6 +115,9 @@ def publish(
     chosen, reason = choose(method, model)
     given = _checked_options(chosen, options or {})
     seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
+    warning = chosen.forewarn(table, model, given) if chosen.forewarn else ""
+    if warning and warn is not None:
+        warn(warning)
     say("grouping", 0.0)
     rng = _generator(seed, table)
     given["rng"] = rng
@@ -127,8 +135,12 @@ def publish(
         )
     measured = utility(release, table)
     say("done", 1.0)
-    outcome = Outcome(release, verdict, measured, reason, seed, time.perf_counter() - began, table.notices)
+    outcome = Outcome(release, verdict, measured, reason, seed, time.perf_counter() - began, _notices(table, warning))
     return replace(outcome, release=_with_private_half(outcome, table, job))
+
+
+def _notices(table: Table, warning: str) -> tuple[str, ...]:
+    return (*table.notices, warning) if warning else table.notices
 
 
 def _release(
@@ -221,7 +233,14 @@ def _checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, An
     numeric_as = options.get("numeric_as", "range")
     if numeric_as not in ("range", "set"):
         raise BadValue("unknown form for numbers", allowed="range, set", got=repr(numeric_as))
-    return dict(options)
+    return {name: _value(value) for name, value in options.items()}
+
+
+def _value(given: Any) -> Any:
+    """Options come as texts from the command line: whole numbers and truth values are meant as such."""
+    if not isinstance(given, str):
+        return given
+    return {"true": True, "false": False}.get(given.lower(), int(given) if given.isdecimal() else given)
 
 
 def _with_private_half(outcome: Outcome, table: Table, job: str) -> Generalized:

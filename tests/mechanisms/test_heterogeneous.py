@@ -148,7 +148,9 @@ Release = tuple[tuple[tuple[int, ...], int], ...]  # whom each record covers, an
 Seen = dict[tuple[bytes, Release], Counter[tuple[int, ...]]]  # how often each world leads to a release
 
 
-def insider(ages: list[int], values: list[int], many: int, size: int, block: int, apart: bool = False) -> tuple[float, float]:
+def insider(
+    ages: list[int], values: list[int], many: int, size: int, block: int, apart: bool = False
+) -> tuple[float, float]:
     """The largest belief of who re-runs the method on every possible world, and the largest |belief - count / B|.
 
     Exact: all ways to spread the values over the people and to draw people for buckets (bucket b holds the b-th run

@@ -122,6 +122,7 @@ def test_number_text_of_what_no_float_can_hold() -> None:
     "bad",
     [10**5000, -(10**31), Fraction(1, 10**31), Fraction(10**61 + 1, 10**61), Decimal("1e99999999"), 1e31, 1e-31,
      "1e99999999", "1E-1_000_000", "0." + "3" * 200],
+    ids=lambda bad: type(bad).__name__,
 )  # fmt: skip
 def test_numbers_beyond_all_tables_are_refused(bad: Any) -> None:
     with pytest.raises(BadGuarantee, match="tolerance is too large, too small or too long") as caught:

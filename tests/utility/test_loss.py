@@ -121,7 +121,7 @@ def test_a_release_read_back_without_its_table_has_no_set_variant(people: Table,
     [
         [2**60 + i for i in range(40)],
         [-(2**63), *range(38), 2**63 - 1],
-        [1.7e308 * (i - 19.5) / 19.5 for i in range(40)],
+        [1.7e308 * ((i - 19.5) / 19.5) for i in range(40)],
     ],
     ids=["beyond 2**53", "all of int64", "all of float64"],
 )

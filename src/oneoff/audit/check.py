@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -17,10 +16,9 @@ from oneoff.errors import BadValue, HierarchyError, listing
 from oneoff.models import Counts, Model, parse
 from oneoff.table import Attribute
 from oneoff.table.classes import look_alikes
-from oneoff.table.columns import MISSING_LABEL
 from oneoff.table.encode import read_values
 from oneoff.table.hierarchy import label_texts
-from oneoff.table.table import Codes
+from oneoff.table.table import MISSING_LABEL, Codes
 
 __all__ = ["check"]
 
@@ -149,7 +147,10 @@ def _text(name: Any) -> str:
 
 
 def _is_missing(name: Any) -> bool:
-    return name is None or (isinstance(name, float) and math.isnan(name)) or name == MISSING_LABEL
+    """None, NaN, and what pandas puts in their place."""
+    if isinstance(name, float | str):
+        return name == MISSING_LABEL or name != name
+    return name is None or type(name).__name__ in ("NAType", "NaTType")
 
 
 _READ: dict[str, Callable[[Any], Any]] = {

@@ -117,7 +117,7 @@ class Verdict:
 
     def sentence(self) -> str:
         if self.problems:
-            return f"The promise DOES NOT hold, because the records cannot be trusted: {self.problems[0]}."
+            return f"The promise DOES NOT hold as far as can be checked: {self.problems[0]}."
         subject = "The promise holds" if self.holds else "The promise DOES NOT hold"
         return f"{subject} against {AGAINST[self.against]}: {self.witness.sentence()}."
 

@@ -142,7 +142,9 @@ def anonymize(
         list[str] | None, typer.Option(help="zip=zip.csv: generalize a column along its hierarchy (ARX files).")
     ] = None,
     missing: Annotated[str | None, typer.Option(help="Missing values: error (default), drop, or category.")] = None,
-    method: Annotated[str | None, typer.Option(help="auto (default), mondrian, hilbert.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="auto (default), mondrian, hilbert, heterogeneous, ring, freeform.")
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="An option of the method, e.g. cuts=strict. Repeatable.")
     ] = None,
@@ -332,9 +334,11 @@ def _publish(
     from oneoff.report.text import outcome_lines
 
     for notice in table.notices:
-        typer.echo(f"notice: {notice}", err=True)
+        _notify(notice)
     with progress_bar() as report:
-        outcome = publish(table, guarantee, method=method, seed=seed, options=options, job=job, report=report)
+        outcome = publish(
+            table, guarantee, method=method, seed=seed, options=options, job=job, report=report, warn=_notify
+        )
     withheld = ""
     try:
         outcome.release.write(out, csv=csv, overwrite=overwrite, even_if_broken=broken)
@@ -348,6 +352,10 @@ def _publish(
         typer.echo(f"\n{withheld or f'Written: {out}/public (to hand out) and {out}/private (to keep).'}")
     if not outcome.verdict.holds:
         raise typer.Exit(1)
+
+
+def _notify(text: str) -> None:
+    typer.echo(f"notice: {text}", err=True)
 
 
 def _refuse_existing(out: Path, overwrite: bool) -> None:

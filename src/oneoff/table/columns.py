@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from oneoff.errors import BadValue
 from oneoff.table.hierarchy import Hierarchy, label_texts
-from oneoff.table.table import Attribute, Codes, Kind
+from oneoff.table.table import MISSING_LABEL, Attribute, Codes, Kind
 
 __all__ = [
     "MISSING_LABEL",
@@ -30,8 +30,6 @@ __all__ = [
     "unusable",
     "with_category",
 ]
-
-MISSING_LABEL = "(missing)"
 
 
 def is_text(kind: Any) -> bool:

@@ -14,10 +14,12 @@ import numpy.typing as npt
 from oneoff.errors import EmptyTable, OneoffError, UnknownColumn, listing, nearest
 from oneoff.table.hierarchy import Hierarchy
 
-__all__ = ["Attribute", "Codes", "Kind", "Table"]
+__all__ = ["MISSING_LABEL", "Attribute", "Codes", "Kind", "Table"]
 
 Kind = Literal["numeric", "categorical"]
 Codes = npt.NDArray[np.int32]
+
+MISSING_LABEL = "(missing)"  # what missing values are called where they count as a value of their own
 
 
 @dataclass(frozen=True, eq=False, repr=False)

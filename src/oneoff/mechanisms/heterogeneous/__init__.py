@@ -5,7 +5,7 @@ halves of paper 000, `randomize` draws whose value is shown. Groups that all mem
 """
 
 from oneoff.mechanisms.heterogeneous.freeform import freeform
-from oneoff.mechanisms.heterogeneous.heterogeneous import heterogeneous
+from oneoff.mechanisms.heterogeneous.heterogeneous import heterogeneous, slow_matching
 from oneoff.mechanisms.heterogeneous.ring import ring
 
-__all__ = ["freeform", "heterogeneous", "ring"]
+__all__ = ["freeform", "heterogeneous", "ring", "slow_matching"]

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee, listing
 from oneoff.mechanisms.heterogeneous.buckets import Bounds, Level, draw, plan
-from oneoff.mechanisms.heterogeneous.matching import MATCHERS, Matcher, blocks, extract, scatter
+from oneoff.mechanisms.heterogeneous.matching import MATCHERS, Matcher, blocks, estimate_seconds, extract, scatter
 from oneoff.mechanisms.heterogeneous.randomize import random_matching
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import Model
 from oneoff.plans import Links
 from oneoff.table import Table
 
-__all__ = ["heterogeneous"]
+__all__ = ["heterogeneous", "slow_matching"]
+
+_LONG = 20.0  # seconds a person would want to be told of beforehand
 
 Ints = npt.NDArray[np.int64]
 Cover = tuple[Ints, Ints, Ints]  # people, whom the record of each covers, whose value it shows
@@ -50,7 +53,8 @@ def heterogeneous(
                 buckets far from them. Less loss; but it looks at both columns at once and tells an insider more
 
     Serves every promise made of ceilings. "permute" keeps them against an insider: belief in v is the share of v
-    among the records that cover a person, at most |B_v| / B. One known link, though, betrays the others of its block.
+    among the records that cover a person, at most |B_v| / B. Who knows one link, though, knows those of all people
+    in the same bucket and block.
     "walk" keeps them in the graph only, not in the table that is published: a person's records may show the same
     value several times. It is here as the paper has it.
     """
@@ -123,6 +127,22 @@ def _counter(rows: int, report: Callable[[float], None] | None) -> Callable[[int
             report(done / rows)
 
     return step
+
+
+def slow_matching(table: Table, model: Model, options: Mapping[str, Any]) -> str:
+    """A warning when the exact matcher would take long on a table of this size; it grows with the cube of a bucket."""
+    caps = model.caps(table.counts)
+    if caps is None or options.get("matcher", "hungarian") != "hungarian" or options.get("randomize") == "permute":
+        return ""
+    people = min(table.rows, int(options.get("partition") or table.rows))
+    buckets = max(2, math.ceil(1 / min(cap for cap in caps.ceiling if cap > 0)))
+    seconds = estimate_seconds(people, min(buckets, people)) * table.rows / people
+    if seconds < _LONG:
+        return ""
+    return (
+        f"the hungarian matcher is cubic and may take about {seconds:,.0f} s of CPU here; matcher=sort-greedy or "
+        "partition=1000 are much faster, at some loss"
+    )
 
 
 def _bounds(table: Table, model: Model) -> Bounds:
