@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from oneoff.audit.linking import Matches, surviving
 from oneoff.errors import UnreachableGuarantee
+from oneoff.mechanisms.heterogeneous import freeform, ring
+from oneoff.models import KAnonymity
+from oneoff.plans import Links
 from oneoff.publish import publish
 from oneoff.table import Table
 from oneoff.table.read import read_table
+from tests.tables import tables
 
 
 def table(values: list[object], ages: list[int] | None = None, **more: list[object]) -> Table:
@@ -81,3 +91,18 @@ def test_more_than_there_is_is_refused(method: str) -> None:
     promise = "k-anonymity:8" if method == "freeform" else "l-diversity:3"
     with pytest.raises(UnreachableGuarantee):
         publish(people, promise, method=method)
+
+
+@pytest.mark.parametrize("method", [ring, freeform])
+@settings(max_examples=1000)
+@given(data=st.data())
+def test_k_holds_on_a_thousand_tables(method: Callable[..., Links], data: st.DataObject) -> None:
+    """Everybody is covered by k different records, and each of those matches can be true."""
+    people = data.draw(tables(most=30))
+    k = data.draw(st.integers(1, people.rows))
+    links = method(people, KAnonymity(k), rng=np.random.default_rng(data.draw(st.integers(0, 2**32))))
+    start, record = links.matches
+    assert (np.diff(start) >= k).all()
+    assert all(len(set(record[a:b])) == b - a for a, b in pairwise(start.tolist()))
+    left = surviving(Matches(start, record), np.argsort(links.carrier))
+    assert (np.diff(left.start) >= k).all()

@@ -6,6 +6,7 @@ Takes the rows as plain dicts (`Comparison.as_dict()`), since this room lies bel
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 from oneoff.report.page import figure, html_page, html_table
@@ -27,7 +28,11 @@ def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
     kept = [row for row in rows if row["holds"]]
     if kept:
         best = min(kept, key=lambda row: float(row["gcp"]))
-        lines.append(f"Least loss among those that keep the promise: {_label(best)}, {percent(best['gcp'])}.")
+        lines.append(f"Least loss among those that keep the promise: {_named(best)}.")
+        insider = [row for row in kept if row["against"] == "insider"]
+        if insider and best not in insider:
+            best = min(insider, key=lambda row: float(row["gcp"]))
+            lines.append(f"Least loss among those that also stand against an insider: {_named(best)}.")
     else:
         lines.append("None of them keeps the promise in the records that would go out.")
     return lines
@@ -37,9 +42,21 @@ def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
     """A page with the same table and a plot of loss against the share of people above the limit."""
     shown = [row for row in rows if not row["refused"]]
     points = [(_label(row), float(row["gcp"]), float(row["share_above"]), bool(row["holds"])) for row in shown]
-    body = html_table(_HEADER, [_cells(row) for row in shown], right=(1, 2, 3, 4, 5, 6))
+    title = f"Methods for {plain(guarantee, 200)}"
+    narrow = [_narrow(_cells(row)) for row in shown]
+    body = f"<h1>{escape(title)}</h1>" + html_table(_narrow(_HEADER), narrow, right=(1, 2, 3, 4))
     caption = "Further left loses less; above the bottom line, people can be known better than was promised."
-    return html_page(f"Methods for {plain(guarantee, 200)}", body + figure(comparison_plot(points), caption))
+    return html_page(title, body + figure(comparison_plot(points), caption))
+
+
+def _narrow(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns that fit on a page, belief beside what is allowed."""
+    method, loss, worst, allowed, above, _, seconds, against, kept = cells
+    return method, loss, f"{worst.removesuffix(' belief')} / {allowed}", above, seconds, against, kept or "promise"
+
+
+def _named(row: Row) -> str:
+    return f"{_label(row)}, {percent(row['gcp'])}, which stands against {row['against']}"
 
 
 def _label(row: Row) -> str:
