@@ -256,7 +256,7 @@ def _mean_loss(column: Any, attribute: Any) -> float:
     for text, people in _tally(column):
         if attribute.kind == "numeric":
             low, _, high = text.partition("-")
-            span, whole = float(high or low) - float(low), float(attribute.positions[-1] - attribute.positions[0])
+            span, whole = float(high or low) - float(low), attribute.span
         else:
             span, whole = float(text.count(",")), attribute.size - 1.0
         total += people * span / whole
@@ -292,7 +292,20 @@ def pycanon(table: str, data: str, work: str, only_beta: bool = False) -> Figure
 
 VERBS: dict[str, Callable[..., Figures]] = {
     verb.__name__: verb
-    for verb in (anonymize, read, write, command, verify, show_help, first_release, check, anonypy, score, pycanon)
+    for verb in (
+        anonymize,
+        randomize,
+        read,
+        write,
+        command,
+        verify,
+        show_help,
+        first_release,
+        check,
+        anonypy,
+        score,
+        pycanon,
+    )
 }
 
 if __name__ == "__main__":

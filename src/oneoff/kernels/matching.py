@@ -190,18 +190,28 @@ def _augment(cost: Any, v: Any, row_of: Any, column_of: Any, start: int, distanc
 
 @njit(cache=True)
 def greedy(cost: Any) -> Any:
-    """Row by row, the cheapest column that is still free; rows in the order of their cheapest cost. O(m^2)."""
+    """Row by row, the cheapest column that is still free; rows in the order of their cheapest cost. O(m^2).
+
+    Among equally cheap columns the one that costs the others most is taken, which they would want least.
+    """
     m = len(cost)
-    work = np.empty((3, m), np.int64)
-    column_of, free, turn = work[0], work[1], work[2]
+    work = np.zeros((4, m), np.int64)
+    column_of, free, turn, total = work[0], work[1], work[2], work[3]
     for j in range(m):
         free[j] = j
+    for i in range(m):
+        for j in range(m):
+            total[j] += min(cost[i, j], FORBIDDEN >> 12)
     for i in range(m):
         turn[i] = cost[i, _cheapest(cost, i, free, m)] * m + i  # cost and row in one number
     sort_ints(turn, m)
     for t in range(m):
         i = turn[t] % m
         best = _cheapest(cost, i, free, m - t)
+        least = cost[i, free[best]]
+        for q in range(m - t):
+            if cost[i, free[q]] == least and total[free[q]] > total[free[best]]:
+                best = q
         column_of[i] = free[best]
         free[best] = free[m - t - 1]
     return column_of
