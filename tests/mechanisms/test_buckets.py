@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -182,3 +182,28 @@ def test_members_are_drawn_uniformly_and_buckets_in_any_order() -> None:
     assert set(chosen) == {1, 2, 4}
     assert all(abs(count - 1000) < 5 * 26 for count in chosen.values())
     assert abs(first - 1500) < 5 * 28
+
+
+def dead_ends(buckets: list[list[int]]) -> int:
+    """Ways to match every anchor bucket to a second one without repeats that leave no such match to the third."""
+    stuck = 0
+    for anchor in range(3):
+        second, third = (buckets[b] for b in range(3) if b != anchor)
+        rows = buckets[anchor]
+        for first in permutations(second):
+            if any(a == b for a, b in zip(rows, first, strict=True)):
+                continue
+            stuck += not any(
+                all(c not in (a, b) for a, b, c in zip(rows, first, last, strict=True)) for last in permutations(third)
+            )
+    return stuck
+
+
+def test_the_rule_against_repeats_dead_ends_on_other_buckets_but_not_on_those_of_algorithm_1() -> None:
+    """Nine people with the values 0 0 0 1 1 1 2 3 4 and l = 3: equal buckets alone are not enough for Theorem 2."""
+    values, bucket = [0, 0, 0, 1, 1, 1, 2, 3, 4], [2, 2, 0, 2, 1, 1, 0, 1, 0]
+    assert dead_ends([[v for v, b in zip(values, bucket, strict=True) if b == each] for each in range(3)]) > 0
+    counts = np.bincount(values)
+    levels = plan(counts, Bounds.of(LDiversity(3).caps(counts), 9), apart=True)
+    assert [level.apart for level in levels] == [True]
+    assert dead_ends([list(each) for each in levels[0].slots.tolist()]) == 0
