@@ -133,34 +133,12 @@ def generalize(
 ) -> Generalized:
     """Publish every group of a partition under the tightest common box, records and group numbers in random order."""
     renamed = rng.permutation(partition.groups).astype(np.int32)
-    start, rows = partition.members
-    order = rng.permutation(table.rows)  # record r shows person order[r]
-    links = np.empty(table.rows, dtype=np.int64)
-    links[order] = np.arange(table.rows)
+    person = rng.permutation(table.rows)
     place = np.argsort(renamed)  # boxes are numbered as the groups are published
-    sizes = partition.size[place]
-    new_start = np.concatenate(([0], np.cumsum(sizes)))
-    new_rows = rows[np.repeat(start[place] - new_start[:-1], sizes) + np.arange(table.rows)]
-    group = renamed[partition.group[order]]
-    return Generalized(
-        method=method,
-        model=model,
-        quasi=table.quasi,
-        cells=tuple(
-            cells_of_groups(attribute, table.codes[:, j], new_start, new_rows, numeric_as)
-            for j, attribute in enumerate(table.quasi)
-        ),
-        box=group,
-        group=group,
-        sensitive=table.sensitive,
-        values=table.values[order],
-        counts=table.counts,
-        keep=table.keep,
-        kept=None if table.kept is None else table.kept[order],
-        against=against,
-        links=links,
-        origin=table.origin,
-    )
+    start, rows = _reordered(*partition.members, place)
+    group = renamed[partition.group[person]]
+    cells = _cells(table, start, rows, numeric_as)
+    return _release(table, model, cells, person, box=group, group=group, graph=None, method=method, against=against)
 
 
 def generalize_each(
@@ -175,27 +153,58 @@ def generalize_each(
 ) -> Generalized:
     """Publish every record under the tightest box around the people it covers, in random order and without groups."""
     order = rng.permutation(table.rows)  # published record r is record order[r] of the plan
-    sizes = np.diff(links.start)[order]
-    start = np.concatenate(([0], np.cumsum(sizes)))
-    member = links.member[np.repeat(links.start[:-1][order] - start[:-1], sizes) + np.arange(int(start[-1]))]
+    start, member = _reordered(links.start, links.member, order)
     graph = Links(start, member, links.carrier[order])
+    cells, box = _cells(table, start, member, numeric_as), np.arange(table.rows, dtype=np.int32)
+    person = graph.carrier
+    return _release(table, model, cells, person, box=box, group=None, graph=graph, method=method, against=against)
+
+
+def _reordered(
+    start: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], order: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The same lists of rows, list order[i] in place i."""
+    sizes = np.diff(start)[order]
+    new = np.concatenate(([0], np.cumsum(sizes)))
+    return new, rows[np.repeat(start[:-1][order] - new[:-1], sizes) + np.arange(int(new[-1]))]
+
+
+def _cells(
+    table: Table, start: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], numeric_as: NumericAs
+) -> tuple[Cells, ...]:
+    return tuple(
+        cells_of_groups(attribute, table.codes[:, j], start, rows, numeric_as)
+        for j, attribute in enumerate(table.quasi)
+    )
+
+
+def _release(
+    table: Table,
+    model: Model,
+    cells: tuple[Cells, ...],
+    person: npt.NDArray[np.int64],
+    *,
+    box: npt.NDArray[np.int32],
+    group: npt.NDArray[np.int32] | None,
+    graph: Links | None,
+    method: str,
+    against: str,
+) -> Generalized:
+    """Records in published order; record r shows the sensitive value of person[r]."""
     return Generalized(
         method=method,
         model=model,
         quasi=table.quasi,
-        cells=tuple(
-            cells_of_groups(attribute, table.codes[:, j], start, member, numeric_as)
-            for j, attribute in enumerate(table.quasi)
-        ),
-        box=np.arange(table.rows, dtype=np.int32),
-        group=None,
+        cells=cells,
+        box=box,
+        group=group,
         sensitive=table.sensitive,
-        values=table.values[graph.carrier],
+        values=table.values[person],
         counts=table.counts,
         keep=table.keep,
-        kept=None if table.kept is None else table.kept[graph.carrier],
+        kept=None if table.kept is None else table.kept[person],
         against=against,
-        links=np.argsort(graph.carrier),
+        links=np.argsort(person),
         graph=graph,
         origin=table.origin,
     )
