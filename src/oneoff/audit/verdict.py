@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.audit.attack import Attack
 from oneoff.audit.levels import reached
 from oneoff.audit.linking import insider_counts, reader_counts
+from oneoff.audit.outlier import outlier_attack
 from oneoff.audit.reader import ReaderView, reader_view
+from oneoff.audit.swaps import swap_attack
 from oneoff.errors import listing
 from oneoff.models import Caps, Counts, Model, Prior, parse
 from oneoff.releases import Generalized
@@ -88,6 +91,8 @@ class Verdict:
     certain    people whose value is certain, because all of their group share it; some promises allow that
     reader     for a release without groups judged with its graph: what somebody sees who has only the boxes
     problems   why the records cannot be trusted (lost rows, values outside their range ...); empty when they can
+    stands_against   who the method says it stands against, "nobody" when it does not; empty when no method is known
+    attacks    what attacks by somebody who knows the method found; run on releases that stand against nobody
     """
 
     guarantee: str
@@ -105,6 +110,8 @@ class Verdict:
     risk_before: Risk | None = None
     problems: tuple[str, ...] = ()
     reader: ReaderView | None = None
+    stands_against: str = ""
+    attacks: tuple[Attack, ...] = ()
     _people: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
 
     def per_person(self) -> dict[str, npt.NDArray[Any]]:
@@ -118,8 +125,21 @@ class Verdict:
     def sentence(self) -> str:
         if self.problems:
             return f"The promise DOES NOT hold as far as can be checked: {self.problems[0]}."
-        subject = "The promise holds" if self.holds else "The promise DOES NOT hold"
-        return f"{subject} against {AGAINST[self.against]}: {self.witness.sentence()}."
+        subject = "The promise DOES NOT hold" if not self.holds else "The promise holds"
+        found = f"against {AGAINST[self.against]}: {self.witness.sentence()}."
+        return f"{subject} by count {found} {self._by_count()}" if self.by_count_only else f"{subject} {found}"
+
+    @property
+    def by_count_only(self) -> bool:
+        """The counts keep the promise, but the method does not stand against somebody who knows how it works."""
+        return self.holds and self.stands_against == "nobody"
+
+    def _by_count(self) -> str:
+        who = "Somebody who also knows how the release was made"
+        beyond = [attack.ratio for attack in self.attacks if attack.exceeds]
+        if not beyond:
+            return f"{who} may conclude more: the method does not stand against them."
+        return f"{who} concludes more: such guesses are right up to {max(beyond):.1f} times as often as it allows."
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON with stable keys; an infinite level is null."""
@@ -140,6 +160,8 @@ class Verdict:
             "risk_before": None if self.risk_before is None else self.risk_before.as_dict(),
             "risk_after": self.risk_after.as_dict(),
             "reader": None if self.reader is None else self.reader.as_dict(),
+            "stands_against": self.stands_against,
+            "attacks": [attack.as_dict() for attack in self.attacks],
             "problems": list(self.problems),
         }
 
@@ -156,20 +178,34 @@ def audit(release: Generalized, table: Table | None = None, guarantee: str | Mod
     """Judge the records of a release by its own promise or another one.
 
     With the table, the records are also compared with it: nobody lost or doubled, every value inside what is shown.
-    Without it the prior is the one the release states, which must then be that of its records.
+    Without it the prior is the one the release states, which must then be that of its records. A release in groups
+    that stands against nobody is attacked, too, as somebody would who knows how the groups were made.
     """
     model = release.model if guarantee is None else parse(guarantee).bind(release.sensitive)
     problems = _problems(release, table)
     before = None if table is None else risk_of_classes(_sizes(look_alikes(list(table.codes.T))))
     if release.group is None:
-        return _judge_each(release, table, model, before, problems)
+        return replace(_judge_each(release, table, model, before, problems), stands_against=release.against)
     group, values = look_alikes([release.group]), release.values
     counts = Counts.of_groups(group, values)
     verdict = judge(model, counts, group, values, release.counts, release.sensitive, "reader", before, problems)
     if release.links is not None:
         people = {name: column[release.links] for name, column in verdict._people.items()}
         object.__setattr__(verdict, "_people", people)
-    return verdict
+    attacks: tuple[Attack, ...] = ()
+    if table is not None and release.against == "nobody" and not problems:
+        attacks = _attacks(release, table, model)
+    return replace(verdict, stands_against=release.against, attacks=attacks)
+
+
+def _attacks(release: Generalized, table: Table, model: Model) -> tuple[Attack, ...]:
+    """What somebody finds out who also knows how groups are made; attacks that say nothing here are left out."""
+    found = (
+        outlier_attack(release, table, model),
+        outlier_attack(release, table, model, "tightest"),
+        swap_attack(release, table, model),
+    )
+    return tuple(attack for attack in found if attack is not None)
 
 
 def _judge_each(

@@ -49,6 +49,7 @@ def report_html(
         _headline(summary, shown, lost),
         _promised(shown),
         _checked(shown, table),
+        _attacked(shown),
         _risk(shown, table),
         _beliefs(shown),
         _values(shown, table, model),
@@ -72,10 +73,10 @@ def html_page(title: str, body: str) -> str:
 
 
 def _headline(summary: Mapping[str, Any], verdict: Verdict, utility: Utility) -> Iterator[str]:
-    answer, kind = ("Yes", "yes") if verdict.holds else ("No", "no")
+    answer, kind = _answer(verdict)
     yield f'<h1>Release report <span class="guarantee">{_h(verdict.guarantee, 200)}</span></h1>'
     yield f'<section class="verdict {kind}"><div class="question">Is the promise kept?</div>'
-    yield f'<div class="badge">{answer}</div><p>{_h(verdict.sentence(), 600)}</p></section>'
+    yield f'<div class="badge">{answer}</div><p>{_h(verdict.sentence(), 900)}</p></section>'
     if verdict.problems:
         yield "<p>The records cannot be trusted, whatever their groups look like:</p>"
         yield _list("problems", verdict.problems)
@@ -89,6 +90,15 @@ def _headline(summary: Mapping[str, Any], verdict: Verdict, utility: Utility) ->
     }
     cells = (f"<div><dt>{_h(name)}</dt><dd>{_h(figure)}</dd></div>" for name, figure in figures.items())
     yield f'<dl class="figures">{"".join(cells)}</dl>'
+
+
+def _answer(verdict: Verdict) -> tuple[str, str]:
+    """Counts that hold are no plain yes when an attack on the same release is right more often than promised."""
+    if not verdict.holds:
+        return "No", "no"
+    if not verdict.by_count_only:
+        return "Yes", "yes"
+    return "By count only", "no" if any(attack.exceeds for attack in verdict.attacks) else "yes"
 
 
 def _promised(verdict: Verdict) -> Iterator[str]:
@@ -115,7 +125,43 @@ def _checked(verdict: Verdict, table: Table) -> Iterator[str]:
         "concluded about a person is what the mix of values in that group gives away. This was counted in the "
         "records that go out, group by group, not estimated."
     )
-    yield _p(f"It does not mean that nothing can be learnt by anyone. {UNCHECKED[verdict.against]}")
+    yield _p(f"It does not mean that nothing can be learnt by anyone. {_unchecked(verdict)}")
+
+
+def _unchecked(verdict: Verdict) -> str:
+    if not verdict.attacks:
+        return UNCHECKED[verdict.against]
+    return (
+        "Somebody who also knows how the groups were formed (an insider) can conclude more. The attacks on this page "
+        "were tried; there may be better ones."
+    )
+
+
+def _attacked(verdict: Verdict) -> Iterator[str]:
+    if not verdict.attacks:
+        return
+    yield "<h2>Attacks by somebody who knows the method</h2>"
+    yield _p(
+        "The method chose who is in a group by looking at the sensitive values, so who is where says something about "
+        "them. These attacks were tried on this very release, by somebody who knows everybody's quasi-identifiers and "
+        "groups, and the values of each group, but not whose they are. Counts keep the promise all the same; an "
+        "attack that is right more often than allowed shows that counts are not enough."
+    )
+    header = ("attack", "guesses", "right", "by counts alone", "allowed", "times allowed", "")
+    rows = (
+        (
+            attack.name,
+            f"{attack.guesses:,} of {attack.tried:,} {attack.subject}",
+            percent(attack.hit_rate),
+            percent(attack.expected),
+            percent(attack.allowed),
+            f"{attack.ratio:.2f} ± {attack.error / attack.allowed:.2f}",
+            "EXCEEDS" if attack.exceeds else "",
+        )
+        for attack in verdict.attacks
+    )
+    yield html_table(header, rows, right=(1, 2, 3, 4, 5))
+    yield _list("plain", (attack.sentence() for attack in verdict.attacks))
 
 
 def _risk(verdict: Verdict, table: Table) -> Iterator[str]:
@@ -228,7 +274,7 @@ def _unsaid(verdict: Verdict, table: Table) -> Iterator[str]:
         "the same people can undo it.",
         "What is true of whole groups. If a value is common among people of some age, the release says so, and it is "
         "meant to; that is knowledge about the group, and it touches its members.",
-        f"What people with other knowledge learn. {UNCHECKED[verdict.against]}",
+        f"What people with other knowledge learn. {_unchecked(verdict)}",
         "Whether the release is good enough for a given study. The losses say how blurred the values are, not "
         "what an analysis will find.",
         "Whether the law, a contract or the people in the table allow the publication.",

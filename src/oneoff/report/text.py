@@ -48,6 +48,9 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
         yield from (f"  - {problem}" for problem in verdict.problems)
     yield ""
     yield from _promises(verdict)
+    if verdict.attacks:
+        yield ""
+        yield from _attacks(verdict)
     yield ""
     yield from _levels(verdict)
     yield ""
@@ -65,6 +68,11 @@ def _promises(verdict: Verdict) -> Iterator[str]:
     if verdict.certain:
         yield f"  The value of {_people(verdict.certain)} is certain, because all of their group share it."
     yield from (f"  {part.guarantee.partition(':')[0]}: {plain(part.sentence, 200)}." for part in verdict.parts)
+
+
+def _attacks(verdict: Verdict) -> Iterator[str]:
+    yield "What somebody finds out who also knows how groups are made, tried on this very release:"
+    yield from (f"  - {attack.sentence()}" for attack in verdict.attacks)
 
 
 def _levels(verdict: Verdict) -> Iterator[str]:

@@ -1,0 +1,195 @@
+"""What an attack on a release found out, and what an attacker knows before it.
+
+An attacker knows everybody's quasi-identifiers, everybody's group, the sensitive values of each group (but not whose
+they are), the promise, and how groups are made. An attack makes guesses from that alone; whether they are right is
+looked up afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.models import Counts, Model, Prior
+from oneoff.plans import Partition
+from oneoff.releases import Cells, Generalized, Nodes, Ranges
+from oneoff.table import Attribute, Table
+from oneoff.table.classes import look_alikes
+
+if TYPE_CHECKING:
+    from oneoff.kernels.space import Space
+
+__all__ = ["Attack", "Sight", "sight"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_SINGLE = {"groups": "group", "people": "person"}
+
+
+@dataclass(frozen=True)
+class Attack:
+    """How often the guesses of an attack are right, beside what the promise allows.
+
+    claim     the guess in words, as the subject of a sentence
+    tried     groups or people looked at; `subject` says which
+    guesses   those about which a guess was made
+    hits      right guesses; a guess between equals counts as the chance that it is right, so this may be a fraction
+    allowed   the ceiling on belief in the guessed value, on average over the guesses
+    expected  the share of the guessed value in its group, on average: how often guesses are right by counts alone
+    """
+
+    name: str
+    claim: str
+    subject: str
+    tried: int
+    guesses: int
+    hits: float
+    allowed: float
+    expected: float
+
+    @property
+    def hit_rate(self) -> float:
+        return self.hits / self.guesses if self.guesses else 0.0
+
+    @property
+    def ratio(self) -> float:
+        """How many times as often as allowed the guesses are right; at most 1 keeps the promise."""
+        return self.hit_rate / self.allowed if self.guesses else 0.0
+
+    @property
+    def error(self) -> float:
+        """A rough standard error of the hit rate: as if guesses were independent, never zero."""
+        share = (self.hits + 1) / (self.guesses + 2)
+        return math.sqrt(share * (1 - share) / (self.guesses + 2))
+
+    @property
+    def exceeds(self) -> bool:
+        """More right guesses than the promise allows, by more than chance explains: five or more, and beyond three
+        standard errors of guesses that are right exactly as often as allowed."""
+        if self.hits < 5:
+            return False
+        chance = math.sqrt(self.allowed * (1 - self.allowed) / self.guesses)
+        return self.hit_rate - self.allowed > 3 * chance
+
+    def sentence(self) -> str:
+        if not self.guesses:
+            return f"{self.claim} gives no guess worth making ({_number(self.tried, self.subject)} looked at)."
+        preposition = "in" if self.subject == "groups" else "for"
+        made = f"{preposition} {_percent(self.hit_rate)} of {_number(self.guesses, self.subject)}"
+        if self.guesses < self.tried:
+            made += f" (of {self.tried:,} looked at)"
+        return f"{self.claim} is right {made}; the promise allows {_percent(self.allowed)}: {self._comparison()}."
+
+    def _comparison(self) -> str:
+        if self.ratio <= 1:
+            return "no more than that"
+        if self.hits < 5:
+            return "too few right guesses to tell more from chance"
+        times = f"{self.ratio:.1f} times as much" if self.ratio >= 1.05 else "hardly more"
+        return times if self.exceeds else f"{times}, which may be chance"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON with stable keys."""
+        rates = {"hit_rate": self.hit_rate, "ratio": self.ratio, "error": self.error, "exceeds": self.exceeds}
+        return asdict(self) | rates | {"sentence": self.sentence()}
+
+
+def _number(many: int, subject: str) -> str:
+    return f"{many:,} {subject}" if many != 1 else f"1 {_SINGLE[subject]}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What an attacker sees, as arrays.
+
+    group[i]     the group of person i; start, rows: the people of each group, one group after the other
+    counts       the values each group holds; prior, ceiling, limits: of each value
+    answer[i]    the value of person i, which no attack may look at before its guesses are made
+    """
+
+    codes: npt.NDArray[np.int32]
+    space: Space
+    group: Ints
+    start: Ints
+    rows: Ints
+    counts: Counts
+    prior: Ints
+    ceiling: Floats
+    limits: Ints
+    answer: npt.NDArray[np.int32]
+
+    def share(self, group: Ints, value: Ints) -> Floats:
+        """The share of a value in a group that holds it."""
+        width = len(self.prior)
+        entry = np.searchsorted(self.counts.owner * width + self.counts.value, group * width + value)
+        shares: Floats = self.counts.count[entry] / self.counts.size[group]
+        return shares
+
+
+def sight(release: Generalized, table: Table, model: Model) -> Sight | None:
+    """What the attacker sees, or None where there is nothing to attack: no groups, or a promise without ceilings."""
+    caps = None if release.sensitive is None else model.caps(release.counts)
+    if release.group is None or release.links is None or caps is None:
+        return None
+    answer = release.values[release.links]
+    group = look_alikes([release.group])[release.links]
+    start, rows = Partition(group.astype(np.int32)).members
+    counts = Counts.of_groups(group, answer)
+    return Sight(
+        codes=table.codes,
+        space=_space(release, table),
+        group=group,
+        start=start,
+        rows=rows,
+        counts=counts,
+        prior=release.counts,
+        ceiling=np.clip([float(cap) for cap in caps.ceiling], 1e-12, 1.0),
+        limits=model.rule(Prior(tuple(release.counts.tolist())), counts.largest).limits,
+        answer=answer,
+    )
+
+
+def _space(release: Generalized, table: Table) -> Space:
+    """The quasi-identifiers as the release generalizes them: what it shows of each decides how loss is counted."""
+    from oneoff.kernels.space import NODE, RANGE, SET, Space
+
+    def kind(cells: Cells) -> int:
+        return NODE if isinstance(cells, Nodes) else RANGE if isinstance(cells, Ranges) else SET
+
+    shown = {attribute.name: kind(cells) for attribute, cells in zip(release.quasi, release.cells, strict=True)}
+    trees = [_tree(attribute) for attribute in table.quasi]
+    sizes = [attribute.size for attribute in table.quasi]
+    leaves = [tree.shape[2] or size for tree, size in zip(trees, sizes, strict=True)]
+    columns = [
+        [shown[attribute.name] for attribute in table.quasi],
+        list(accumulate(sizes, initial=0))[:-1],
+        sizes,
+        list(accumulate((tree[0].size for tree in trees), initial=0))[:-1],
+        leaves,
+    ]
+    return Space(
+        attribute=np.ascontiguousarray(np.array(columns, dtype=np.int64).T),
+        unit=1.0 / np.maximum(np.array(leaves) - 1, 1),
+        position=np.concatenate([attribute.scaled for attribute in table.quasi]),
+        leaf=np.concatenate([attribute.leaves for attribute in table.quasi]).astype(np.int64),
+        tree=np.concatenate([tree.reshape(2, -1) for tree in trees], axis=1),
+    )
+
+
+def _tree(attribute: Attribute) -> Ints:
+    """[2, levels, leaves]: the ancestor of every leaf on every level, and the number of leaves under it."""
+    tree = attribute.hierarchy
+    if tree is None:
+        return np.zeros((2, 0, 0), dtype=np.int64)
+    under = np.stack([np.bincount(level)[level] for level in tree.ancestor])
+    return np.stack([tree.ancestor, under]).astype(np.int64)

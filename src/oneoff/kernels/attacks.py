@@ -1,0 +1,293 @@
+"""What somebody works out who knows everybody's quasi-identifiers, all groups, and how groups are made.
+
+Groups lie one after the other: the members of group g are rows[start[g] : start[g + 1]]. The values of a group are
+known, but not whose they are: entries first[g] .. first[g + 1] - 1 of `held` [2, entries] are a value and how many
+members have it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from oneoff.kernels.space import span_loss
+
+__all__ = ["farness", "suspicions"]
+
+
+@njit(cache=True)
+def farness(codes: Any, space: Any, start: Any, rows: Any) -> Any:
+    """How far each member is from the others of its group, in the order of `rows`: what the differences would cost.
+
+    Numbers: the distance from the mean of the others. Sets: the loss of one more value, for the share of the others
+    that differ. Nodes: the loss of the lowest common ancestor with another member, on average.
+    """
+    far = np.zeros(len(rows))
+    seen = np.zeros(max(len(space.position), space.tree.shape[1]), np.int64)
+    for g in range(len(start) - 1):
+        members = rows[start[g] : start[g + 1]]
+        if len(members) > 1:
+            for a in range(codes.shape[1]):
+                if space.attribute[a, 0] == 0:
+                    _far_on_line(codes, space, a, members, far[start[g] : start[g + 1]])
+                elif space.attribute[a, 0] == 1:
+                    _far_in_set(codes, space, a, members, seen, far[start[g] : start[g + 1]])
+                else:
+                    _far_in_tree(codes, space, a, members, seen, far[start[g] : start[g + 1]])
+    return far
+
+
+@njit(cache=True)
+def _far_on_line(codes: Any, space: Any, a: int, members: Any, far: Any) -> None:
+    offset, total = space.attribute[a, 1], 0.0
+    for row in members:
+        total += space.position[offset + codes[row, a]]
+    for e in range(len(members)):
+        x = space.position[offset + codes[members[e], a]]
+        far[e] += abs(x - (total - x) / (len(members) - 1))
+
+
+@njit(cache=True)
+def _far_in_set(codes: Any, space: Any, a: int, members: Any, seen: Any, far: Any) -> None:
+    for row in members:
+        seen[codes[row, a]] += 1
+    for e in range(len(members)):
+        far[e] += space.unit[a] * (len(members) - seen[codes[members[e], a]]) / (len(members) - 1)
+    for row in members:
+        seen[codes[row, a]] = 0
+
+
+@njit(cache=True)
+def _far_in_tree(codes: Any, space: Any, a: int, members: Any, seen: Any, far: Any) -> None:
+    """Level by level: those who meet on a level differ by the loss of its node, those who met below do not."""
+    offset, tree, leaves = space.attribute[a, 1], space.attribute[a, 3], space.attribute[a, 4]
+    met = np.ones(len(members), np.int64)
+    level = tree
+    while met[0] < len(members):
+        for row in members:
+            seen[space.tree[0, level + space.leaf[offset + codes[row, a]]]] += 1
+        for e in range(len(members)):
+            at = level + space.leaf[offset + codes[members[e], a]]
+            meet = seen[space.tree[0, at]]
+            far[e] += (space.tree[1, at] - 1) * space.unit[a] * (meet - met[e]) / (len(members) - 1)
+            met[e] = meet
+        for row in members:
+            seen[space.tree[0, level + space.leaf[offset + codes[row, a]]]] = 0
+        level += leaves
+
+
+@njit(cache=True)
+def suspicions(
+    codes: Any,
+    space: Any,
+    bounds: Any,
+    rows: Any,
+    held: Any,
+    limits: Any,
+    ceiling: Any,
+    groups: Any,
+    near: Any,
+    doubt: float,
+) -> Any:
+    """For each member of some groups the value that is suspected most for its ceiling, and the belief in it.
+
+    bounds  [2, all groups + 1]    start and first: where each group begins in `rows` and in `held`
+    limits                         ceilings and floors of the promise (`models.Rule.limits`), which decide exactly
+    ceiling [values]               the ceilings as numbers, to compare beliefs with
+    near    [members, searched]    for every member, in this order, groups in which to look for swaps; -1 for none
+    doubt                          the chance that a swap was left out though it was worth making and allowed
+    """
+    value, belief = np.zeros(len(near), np.int64), np.zeros(len(near))
+    counted = np.zeros((2, len(space.position) + limits.shape[1]), np.int64)
+    begin = 0
+    for g in groups:
+        size, first = bounds[0, g + 1] - bounds[0, g], bounds[1, g]
+        members = near[begin : begin + size]
+        odds = evidence(codes, space, bounds, rows, held, limits, g, members, doubt, counted)
+        share_out(odds, held[1, first : bounds[1, g + 1]])
+        for m in range(size):
+            best = -1.0
+            for k in range(odds.shape[1]):
+                v = held[0, first + k]
+                if odds[m, k] > best * ceiling[v]:
+                    best, value[begin + m], belief[begin + m] = odds[m, k] / ceiling[v], v, odds[m, k]
+        begin += size
+    return value, belief
+
+
+@njit(cache=True)
+def evidence(
+    codes: Any,
+    space: Any,
+    bounds: Any,
+    rows: Any,
+    held: Any,
+    limits: Any,
+    g: int,
+    near: Any,
+    doubt: float,
+    counted: Any,
+) -> Any:
+    """What swaps that were not made say about each member of g and each of its values: chances up to a factor.
+
+    counted  [2, codes + values]  working space, all zero before and after
+    """
+    size, distinct, domain = bounds[0, g + 1] - bounds[0, g], bounds[1, g + 1] - bounds[1, g], len(space.position)
+    codes_in, people_with = counted[:, :domain], counted[:, domain:]  # in g and in another group
+    edges = np.zeros((2, codes.shape[1], 5), np.int64)
+    chance = np.ones((size, distinct))
+    _enter(codes, space, bounds[0], rows, g, codes_in[0], edges[0])
+    _count(bounds[1], held, g, people_with[0], 1)
+    for m in range(size):
+        for h in near[m]:
+            if h < 0:
+                continue
+            _enter(codes, space, bounds[0], rows, h, codes_in[1], edges[1])
+            worth = _worth_making(codes, space, bounds[0], rows, rows[bounds[0, g] + m], g, h, codes_in, edges)
+            if worth > 0:
+                _count(bounds[1], held, h, people_with[1], 1)
+                _weigh(bounds, held, limits, g, h, people_with, worth, doubt, chance[m])
+                _count(bounds[1], held, h, people_with[1], 0)
+            _leave(codes, space, bounds[0], rows, h, codes_in[1])
+    _count(bounds[1], held, g, people_with[0], 0)
+    _leave(codes, space, bounds[0], rows, g, codes_in[0])
+    return chance
+
+
+@njit(cache=True)
+def share_out(odds: Any, people: Any) -> None:
+    """Scale rows and columns in turn until every member has one value and value k has people[k] members (Sinkhorn)."""
+    for _ in range(30):
+        for k in range(odds.shape[1]):
+            total = 0.0
+            for m in range(odds.shape[0]):
+                total += odds[m, k]
+            if total > 0:
+                for m in range(odds.shape[0]):
+                    odds[m, k] *= people[k] / total
+        for m in range(odds.shape[0]):
+            total = 0.0
+            for k in range(odds.shape[1]):
+                total += odds[m, k]
+            for k in range(odds.shape[1]):
+                odds[m, k] /= total
+
+
+@njit(cache=True)
+def _enter(codes: Any, space: Any, start: Any, rows: Any, g: int, codes_in: Any, edges: Any) -> None:
+    """Count the codes of a group; note the two lowest, the two highest and the number of distinct ones."""
+    for a in range(codes.shape[1]):
+        edges[a, 0], edges[a, 1], edges[a, 2], edges[a, 3], edges[a, 4] = 2**40, 2**40, -1, -1, 0
+    for e in range(start[g], start[g + 1]):
+        for a in range(codes.shape[1]):
+            code = codes[rows[e], a]
+            place = space.attribute[a, 1] + code
+            if codes_in[place] == 0:
+                edges[a, 4] += 1
+            codes_in[place] += 1
+            if code < edges[a, 0]:
+                edges[a, 0], edges[a, 1] = code, edges[a, 0]
+            elif code < edges[a, 1]:
+                edges[a, 1] = code
+            if code > edges[a, 3]:
+                edges[a, 2], edges[a, 3] = edges[a, 3], code
+            elif code > edges[a, 2]:
+                edges[a, 2] = code
+
+
+@njit(cache=True)
+def _leave(codes: Any, space: Any, start: Any, rows: Any, g: int, codes_in: Any) -> None:
+    for e in range(start[g], start[g + 1]):
+        for a in range(codes.shape[1]):
+            codes_in[space.attribute[a, 1] + codes[rows[e], a]] = 0
+
+
+@njit(cache=True)
+def _count(first: Any, held: Any, g: int, people_with: Any, times: int) -> None:
+    """Note how many members have each value; with 0 times, forget it."""
+    for e in range(first[g], first[g + 1]):
+        people_with[held[0, e]] = held[1, e] * times
+
+
+@njit(cache=True)
+def _worth_making(
+    codes: Any, space: Any, start: Any, rows: Any, row: int, g: int, h: int, codes_in: Any, edges: Any
+) -> int:
+    """How many members of h could change places with a member of g so that people times loss falls."""
+    here, there = start[g + 1] - start[g], start[h + 1] - start[h]
+    found, alone = 0, _stands_out(codes, space, row, codes_in[0], edges[0])
+    for e in range(start[h], start[h + 1]):
+        if not alone and not _stands_out(codes, space, rows[e], codes_in[1], edges[1]):
+            continue  # neither group could shrink
+        change = 0.0
+        for a in range(codes.shape[1]):
+            x, y = codes[row, a], codes[rows[e], a]
+            if x != y:
+                change += here * _change(space, a, x, y, codes_in[0], edges[0, a])
+                change += there * _change(space, a, y, x, codes_in[1], edges[1, a])
+        if change < -1e-4:  # mechanisms may round losses
+            found += 1
+    return found
+
+
+@njit(cache=True)
+def _stands_out(codes: Any, space: Any, row: int, codes_in: Any, edges: Any) -> bool:
+    """Would the group's box be smaller without this member?"""
+    for a in range(codes.shape[1]):
+        code = codes[row, a]
+        if codes_in[space.attribute[a, 1] + code] == 1 and (
+            space.attribute[a, 0] == 1 or code == edges[a, 0] or code == edges[a, 3]
+        ):
+            return True
+    return False
+
+
+@njit(cache=True)
+def _change(space: Any, a: int, out: int, into: int, codes_in: Any, edges: Any) -> float:
+    """By how much the loss of a group in attribute a rises when one code leaves and another one comes."""
+    offset = space.attribute[a, 1]
+    low = edges[1] if out == edges[0] else edges[0]
+    high = edges[2] if out == edges[3] else edges[3]
+    distinct = edges[4] - (codes_in[offset + out] == 1) + (codes_in[offset + into] == 0)
+    after = span_loss(space, a, min(low, into), max(high, into), distinct)
+    return after - span_loss(space, a, edges[0], edges[3], edges[4])
+
+
+@njit(cache=True)
+def _weigh(
+    bounds: Any, held: Any, limits: Any, g: int, h: int, people_with: Any, worth: int, doubt: float, chance: Any
+) -> None:
+    """For each value of g that a member might have: how likely it is that no swap with `worth` members of h is allowed.
+
+    A swap of v for w is barred when v may not go to h or w may not come to g, and never when v = w. So v tells how
+    many members of h are barred partners; the chance that `worth` of them, drawn without replacement, all are.
+    Beyond 32 of them the draws are hardly independent any more, and no further evidence.
+    """
+    here, there = bounds[0, g + 1] - bounds[0, g], bounds[0, h + 1] - bounds[0, h]
+    most = 0.0
+    kept = 0  # members of h whose value may not come to g
+    for e in range(bounds[1, h], bounds[1, h + 1]):
+        if _stays(limits, held[0, e], people_with[1], there, people_with[0], here):
+            kept += held[1, e]
+    for k in range(len(chance)):
+        v = held[0, bounds[1, g] + k]
+        barred = kept
+        if _stays(limits, v, people_with[0], here, people_with[1], there):
+            barred = there - people_with[1, v]
+        elif _stays(limits, v, people_with[1], there, people_with[0], here):
+            barred = kept - people_with[1, v]
+        for t in range(min(worth, 32)):
+            chance[k] *= doubt + (1.0 - doubt) * max(barred - t, 0) / (there - t)
+        most = max(most, chance[k])
+    for k in range(len(chance)):
+        chance[k] = max(chance[k] / most, 1e-100) if most > 0 else 1.0
+
+
+@njit(cache=True)
+def _stays(limits: Any, v: int, people_here: Any, here: int, people_there: Any, there: int) -> bool:
+    """May nobody with value v go from here to there, if the groups keep their sizes?"""
+    if (people_there[v] + 1) * limits[1, v] > limits[0, v] * there:
+        return True
+    return (people_here[v] - 1) * limits[3, v] < limits[2, v] * here
