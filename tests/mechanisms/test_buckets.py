@@ -12,7 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oneoff.mechanisms.heterogeneous.buckets import Bounds, Level, diversity_slots, draw, plan, pure, touched
+from oneoff.mechanisms.heterogeneous.buckets import diversity_slots, plan, pure, touched
+from oneoff.mechanisms.levels import Bounds, Level, draw
 from oneoff.models import BasicBetaLikeness, BetaLikeness, DeltaDisclosure, FPrivacy, KAnonymity, LDiversity, Model
 from oneoff.models.joined import Joined
 

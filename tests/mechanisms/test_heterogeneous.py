@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee
 from oneoff.mechanisms.heterogeneous import heterogeneous
-from oneoff.mechanisms.heterogeneous.buckets import Bounds
 from oneoff.mechanisms.heterogeneous.heterogeneous import _permute
 from oneoff.mechanisms.heterogeneous.matching import blocks, estimate_seconds, extract
+from oneoff.mechanisms.levels import Bounds
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import (
     BasicBetaLikeness,

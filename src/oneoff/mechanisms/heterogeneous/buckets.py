@@ -1,9 +1,5 @@
 """Buckets: which sensitive values go where, before anybody's quasi-identifiers are looked at (paper 000).
 
-A level is a matrix of values, one row for each of its B buckets, all of size C. Every record will cover one member of
-each bucket, so a value is believed with at most |B_v| / B, where |B_v| counts the buckets that hold v at all. A plan
-is made from the counts of the values alone; people are then drawn for it uniformly.
-
 The papers fill up with invented people when the numbers do not divide. We never do: what is left over becomes a level
 of its own that keeps the ceilings too, at worst one group.
 
@@ -12,60 +8,18 @@ n_v   people with value v          C, c   members of a bucket       B, l   bucke
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.models import Caps
+from oneoff.mechanisms.levels import Bounds, Level, aside, between, by_support, evenly, one_group
 
-__all__ = ["Bounds", "Level", "diversity_slots", "draw", "plan", "pure", "touched"]
+__all__ = ["consecutive", "diversity_slots", "pack", "plan", "pure", "touched", "whole_values"]
 
 Ints = npt.NDArray[np.int64]
 
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """How many members of a group of any size may, and must, have each value; no group is smaller than `least_size`."""
-
-    ceiling: tuple[Ints, Ints]
-    floor: tuple[Ints, Ints]
-    least_size: int
-
-    @staticmethod
-    def of(caps: Caps, people: int, least_size: int = 1) -> Bounds:
-        """Exact for groups of at most so many people."""
-        return Bounds(caps.ratios(people), caps.floor_ratios(people), least_size)
-
-    def most(self, size: int) -> Ints:
-        return self.ceiling[0] * size // self.ceiling[1]
-
-    def least(self, size: int) -> Ints:
-        return -(-self.floor[0] * size // self.floor[1])
-
-    def allow(self, counts: Ints) -> bool:
-        """May these people be published as one group?"""
-        size = int(counts.sum())
-        return size >= self.least_size and bool(((counts <= self.most(size)) & (counts >= self.least(size))).all())
-
-    def fewest_buckets(self, counts: Ints) -> int:
-        """Every value that occurs must be allowed in one bucket at least."""
-        top, bottom = (column[counts > 0] for column in self.ceiling)
-        return max(self.least_size, int((-(-bottom // top)).max()))
-
-
-@dataclass(frozen=True, eq=False)
-class Level:
-    """slots[b, i] is the sensitive value of the i-th member of bucket b.
-
-    apart   a value may be in more buckets than its ceiling allows, and is saved by never covering it twice: only for
-            buckets of Algorithm 1, where Theorem 2 promises that this always works
-    """
-
-    slots: Ints
-    apart: bool = False
+_SHARED, _SUMS = 200, 2_000_000  # values of two buckets that are shared out anew, and people
 
 
 def plan(counts: Ints, bounds: Bounds, apart: bool) -> list[Level]:
@@ -80,19 +34,8 @@ def plan(counts: Ints, bounds: Bounds, apart: bool) -> list[Level]:
     if whole and apart:
         return _diverse(counts, buckets)
     if whole:
-        return _unsplit(counts, bounds, buckets)
-    return _consecutive(counts, bounds)
-
-
-def _group(counts: Ints) -> Level:
-    """Everybody a bucket of their own: one group."""
-    return Level(np.repeat(np.arange(len(counts)), counts).reshape(-1, 1))
-
-
-def _by_support(counts: Ints) -> Ints:
-    """Values that occur, the most frequent first, equal ones by their code."""
-    order = np.argsort(-counts, kind="stable")
-    return order[: int((counts > 0).sum())]
+        return whole_values(counts, bounds, buckets)
+    return consecutive(counts, bounds)
 
 
 # Algorithm 1
@@ -104,10 +47,10 @@ def _diverse(counts: Ints, l: int) -> list[Level]:  # noqa: E741
     if rest == 0:
         return [Level(diversity_slots(counts, l), apart=True)]
     for times in range(1, size):
-        aside = _between(np.maximum(counts - (size - times), 0), np.minimum(counts, times), rest + times * l, counts)
-        if aside is not None:
-            return [Level(diversity_slots(counts - aside, l), apart=True), _group(aside)]
-    return [_group(counts)]
+        few = between(np.maximum(counts - (size - times), 0), np.minimum(counts, times), rest + times * l, counts)
+        if few is not None:
+            return [Level(diversity_slots(counts - few, l), apart=True), one_group(few)]
+    return [one_group(counts)]
 
 
 def diversity_slots(counts: Ints, l: int) -> Ints:  # noqa: E741
@@ -117,7 +60,7 @@ def diversity_slots(counts: Ints, l: int) -> Ints:  # noqa: E741
     """
     size = int(counts.sum()) // l
     slots, load = np.empty((l, size), dtype=np.int64), np.zeros(l, dtype=np.int64)
-    for rank, value in enumerate(_by_support(counts)):
+    for rank, value in enumerate(by_support(counts)):
         left = int(counts[value])
         while left > 0:
             b = rank if rank < l else int(load.argmin())
@@ -128,92 +71,94 @@ def diversity_slots(counts: Ints, l: int) -> Ints:  # noqa: E741
     return slots
 
 
-def _between(low: Ints, high: Ints, total: int, counts: Ints) -> Ints | None:
-    """Numbers between low and high with that sum, high ones for frequent values; None when there are none."""
-    if (low > high).any() or not int(low.sum()) <= total <= int(high.sum()):
-        return None
-    order = np.argsort(-counts, kind="stable")
-    room = np.cumsum((high - low)[order])
-    more = np.diff(np.minimum(room, total - int(low.sum())), prepend=0)
-    chosen = low.copy()
-    chosen[order] += more
-    return chosen
-
-
 # Every value whole in one bucket
 
 
-def _unsplit(counts: Ints, bounds: Bounds, buckets: int) -> list[Level]:
+def whole_values(
+    counts: Ints, bounds: Bounds, buckets: int, pack_values: Callable[[Ints, int], list[Ints]] | None = None
+) -> list[Level]:
     """Pack whole values into nearly equal buckets, cut them to one size, and plan for what was cut off.
 
     What is cut off a bucket comes evenly from its values. The cut goes deeper until the cuttings are eligible.
+    `pack_values` says which values go together; by default the sizes alone decide.
     """
     if int(counts.sum()) < 2 * buckets:
-        return [_group(counts)]
-    packed = _pack(counts, buckets)
+        return [one_group(counts)]
+    packed = (pack_values or pack)(counts, buckets)
     load = np.array([int(counts[values].sum()) for values in packed])
     for size in range(int(load.min()), 0, -1):
         cut = np.zeros_like(counts)
         for values, excess in zip(packed, load - size, strict=True):
-            cut[values] = _evenly(counts[values], int(excess))
+            cut[values] = evenly(counts[values], int(excess))
         total = int(cut.sum())
         if total == 0 or (total >= buckets and int(cut.max()) <= total // buckets):
             kept = counts - cut
             level = Level(np.stack([np.repeat(values, kept[values]) for values in packed]))
-            return [level, *(_unsplit(cut, bounds, buckets) if total else [])]
-    return _consecutive(counts, bounds)
+            return [level, *(whole_values(cut, bounds, buckets, pack_values) if total else [])]
+    return consecutive(counts, bounds)
 
 
-def _pack(counts: Ints, buckets: int) -> list[Ints]:
-    """The values of each bucket: largest first into the emptiest, then exchanges between the fullest and emptiest."""
+def pack(counts: Ints, buckets: int) -> list[Ints]:
+    """The values of each bucket, so that the buckets are as equal in size as we can make them.
+
+    Largest first into the emptiest, so that frequent values are spread and every bucket mixes as many as it can. Then
+    the fullest and another bucket share out their lesser values anew, as evenly as any choice among them can be
+    (subset sums), for as long as that helps.
+    """
     packed: list[list[int]] = [[] for _ in range(buckets)]
     load = [0] * buckets
-    for value in _by_support(counts).tolist():
+    for value in by_support(counts).tolist():
         b = min(range(buckets), key=load.__getitem__)
         packed[b].append(value)
         load[b] += int(counts[value])
-    for _ in range(4 * len(counts)):
-        full, empty = max(range(buckets), key=load.__getitem__), min(range(buckets), key=load.__getitem__)
-        gap = load[full] - load[empty]
-        give, take = max(_exchanges(packed[full], packed[empty]), key=lambda pair: _gain(counts, pair, gap))
-        if _gain(counts, (give, take), gap) <= 0:
-            break
-        moved = int(counts[give].sum()) - int(counts[take].sum())
-        packed[full] = [value for value in packed[full] if value not in give] + take
-        packed[empty] = [value for value in packed[empty] if value not in take] + give
-        load[full], load[empty] = load[full] - moved, load[empty] + moved
+    for keep in (2, 1, 0):  # the most frequent values of a bucket, which stay
+        for _ in range(4 * buckets):
+            if not any(_even_out(counts, packed, load, other, keep) for other in np.argsort(load).tolist()):
+                break
     return [np.array(values, dtype=np.int64) for values in packed]
 
 
-def _exchanges(full: list[int], empty: list[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """One value moves over, or two change places."""
-    for give in full:
-        if len(full) > 1:
-            yield [give], []
-        for take in empty:
-            yield [give], [take]
+def _even_out(counts: Ints, packed: list[list[int]], load: list[int], other: int, keep: int) -> bool:
+    """Make the fullest bucket and another one more equal; False when that does not lower the fullest."""
+    full = max(range(len(load)), key=load.__getitem__)
+    both = load[full] + load[other]
+    if load[other] >= load[full] - 1 or both > _SUMS:
+        return False
+    fixed, lesser = packed[full][:keep], packed[full][keep:] + packed[other][keep:]
+    if len(lesser) > _SHARED:
+        return False
+    sizes = [int(counts[value]) for value in lesser]
+    base = sum(int(counts[value]) for value in fixed)
+    first = _share(sizes, max(0, -(-both // 2) - base))
+    total = base + sum(sizes[i] for i in first)
+    if max(total, both - total) >= load[full] or min(total, both - total) == 0:
+        return False
+    for bucket, chosen in ((full, first), (other, set(range(len(lesser))) - first)):
+        packed[bucket] = packed[bucket][:keep] + sorted((lesser[i] for i in chosen), key=lambda v: -int(counts[v]))
+    load[full], load[other] = total, both - total
+    return True
 
 
-def _gain(counts: Ints, exchange: tuple[list[int], list[int]], gap: int) -> int:
-    """By how much the difference of two loads shrinks."""
-    moved = int(counts[exchange[0]].sum()) - int(counts[exchange[1]].sum())
-    return gap - abs(gap - 2 * moved)
-
-
-def _evenly(sizes: Ints, total: int) -> Ints:
-    """Take that many in all, as evenly as the sizes allow."""
-    taken = np.zeros_like(sizes)
-    order = np.argsort(sizes, kind="stable")
-    for rank, place in enumerate(order):
-        taken[place] = min(int(sizes[place]), total // (len(sizes) - rank))
-        total -= int(taken[place])
+def _share(sizes: list[int], wanted: int) -> set[int]:
+    """Which of the sizes to take for a sum as near as possible to the wanted one (bit s of a number: s is a sum)."""
+    reached = [1]
+    for size in sizes:
+        reached.append(reached[-1] | reached[-1] << size)
+    below, above = reached[-1] & ((2 << wanted) - 1), reached[-1] >> wanted
+    low, high = below.bit_length() - 1, wanted + (above & -above).bit_length() - 1 if above else 2 * sum(sizes)
+    target = low if wanted - low <= high - wanted else high
+    taken = set()
+    for i in range(len(sizes) - 1, -1, -1):
+        if not reached[i] >> target & 1:
+            taken.add(i)
+            target -= sizes[i]
     return taken
 
 
 # Algorithm 3
 
 
-def _consecutive(counts: Ints, bounds: Bounds) -> list[Level]:
+def consecutive(counts: Ints, bounds: Bounds) -> list[Level]:
     """Values one after the other through the fewest buckets that keep |B_v| within its ceiling (Algorithm 3).
 
     Values that fill buckets exactly come first, then the most frequent. When the buckets do not divide the people, an
@@ -222,28 +167,19 @@ def _consecutive(counts: Ints, bounds: Bounds) -> list[Level]:
     n = int(counts.sum())
     for buckets in range(bounds.fewest_buckets(counts), n + 1):
         size, rest = divmod(n, buckets)
-        aside = _aside(counts, bounds, rest)
-        if aside is None:
+        few = aside(counts, bounds, rest)
+        if few is None:
             continue
-        kept = counts - aside
-        order = _by_support(kept)
+        kept = counts - few
+        order = by_support(kept)
         order = order[np.argsort(kept[order] % size != 0, kind="stable")]
         most, least = bounds.most(buckets), bounds.least(buckets)
         enough = np.zeros_like(counts)
         enough[order] = pure(kept[order], size)
         if (touched(kept[order], size) <= most[order]).all() and (enough >= least).all():
             level = Level(np.repeat(order, kept[order]).reshape(buckets, size))
-            return [level, *([_group(aside)] if rest else [])]
-    return [_group(counts)]
-
-
-def _aside(counts: Ints, bounds: Bounds, total: int) -> Ints | None:
-    """An eligible group of that many people, preferably with frequent values; None when there is none."""
-    if total == 0:
-        return np.zeros_like(counts)
-    if total < bounds.least_size:
-        return None
-    return _between(bounds.least(total), np.minimum(bounds.most(total), counts), total, counts)
+            return [level, *([one_group(few)] if rest else [])]
+    return [one_group(counts)]
 
 
 def touched(sizes: npt.ArrayLike, c: int) -> Ints:
@@ -260,20 +196,3 @@ def pure(sizes: npt.ArrayLike, c: int) -> Ints:
     end = np.cumsum(sizes)
     alone: Ints = np.maximum(end // c + (end - sizes) // -c, 0)
     return alone
-
-
-# People
-
-
-def draw(
-    levels: list[Level], people: Ints, values: npt.NDArray[np.integer[Any]], rng: np.random.Generator
-) -> list[Ints]:
-    """People for the slots of every level, uniformly among those with the value; everything in random order."""
-    mixed = rng.permutation(people)
-    by_value = mixed[np.argsort(values[mixed], kind="stable")]
-    wanted = np.concatenate([level.slots.ravel() for level in levels])
-    chosen = np.empty_like(by_value)
-    chosen[np.argsort(wanted, kind="stable")] = by_value
-    ends = np.cumsum([level.slots.size for level in levels])[:-1]
-    filled = [rows.reshape(level.slots.shape) for rows, level in zip(np.split(chosen, ends), levels, strict=True)]
-    return [rng.permutation(rng.permuted(buckets, axis=1), axis=0) for buckets in filled]

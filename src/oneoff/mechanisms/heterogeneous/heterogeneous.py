@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee, listing
-from oneoff.mechanisms.heterogeneous.buckets import Bounds, Level, draw, plan
+from oneoff.mechanisms.heterogeneous.buckets import plan
 from oneoff.mechanisms.heterogeneous.matching import MATCHERS, Matcher, blocks, estimate_seconds, extract, scatter
 from oneoff.mechanisms.heterogeneous.randomize import random_matching
+from oneoff.mechanisms.levels import Bounds, Level, draw
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import Model
 from oneoff.plans import Links

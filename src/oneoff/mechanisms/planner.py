@@ -1,0 +1,303 @@
+"""The planner: from counts of sensitive values, and ceilings on their shares, to groups of several sizes.
+
+A rare value with a low ceiling needs large groups, a frequent one does not. So people are divided among levels: a few
+large groups that take in the rare values, and many small ones for the rest. How many people go where is a small linear
+program over candidate sizes; the buckets of each level are then filled exactly, and what the program cannot place to
+the last person goes to the level with the largest groups.
+
+Everything here is a function of counts, ceilings and what is public. It never sees who has which value.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.mechanisms.heterogeneous.buckets import consecutive, whole_values
+from oneoff.mechanisms.levels import Bounds, Level, aside, by_support, evenly, one_group
+
+__all__ = ["expected_loss", "plan_levels"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Pack = Callable[[Ints, int], list[Ints]]
+
+_SIZES = 20  # candidate sizes of groups up to that of the rarest value, at most
+_ROUNDS = 6  # linear programs, each with prices from the last one's answer
+_CLASSES = 400  # kinds of values the linear program tells apart
+_WORK, _MORE_WORK = 200_000, 10_000  # buckets that are filled in search of one size that works, and of a better one
+
+
+def plan_levels(counts: Ints, bounds: Bounds, pack: Pack | None = None) -> list[Level]:
+    """Levels that use up the counts exactly and keep every ceiling, with the least loss we can foresee.
+
+    The counts must be allowed as one group. `pack` says which values share a bucket where each fits into one.
+    """
+    n, fewest = int(counts.sum()), bounds.fewest_buckets(counts)
+    if bounds.floor[0].any():
+        return consecutive(counts, bounds)
+    if n < 2 * fewest:
+        return [one_group(counts)]
+    plans = (
+        [] if fewest > 2_000 else [whole_values(counts, bounds, fewest, pack)] if counts.max() <= n // fewest else []
+    )
+    if not _one_ceiling(counts, bounds):
+        plans += [_one_size(counts, bounds), _many_sizes(counts, bounds)]
+    elif not plans:
+        plans = [_one_size(counts, bounds)]
+    return min(plans, key=expected_loss)
+
+
+def expected_loss(levels: list[Level]) -> float:
+    """A yardstick for plans: B^0.6 N^0.7 for N people in groups of B.
+
+    Measured on people drawn at random from CENSUS and matched as well as we can: the loss per person grows with
+    (B / sqrt(N))^0.6. Only comparisons between plans for the same people mean anything.
+    """
+    return sum(_loss_of(len(level.slots), level.slots.size) for level in levels)
+
+
+def _loss_of(buckets: float, people: float) -> float:
+    return float(buckets**0.6 * people**0.7)
+
+
+def _one_ceiling(counts: Ints, bounds: Bounds) -> bool:
+    """All values that occur have the same ceiling, as for l-diversity: then one size is best."""
+    top, bottom = (column[counts > 0] for column in bounds.ceiling)
+    return bool((top * bottom[0] == top[0] * bottom).all())
+
+
+# One size
+
+
+def _one_size(counts: Ints, bounds: Bounds) -> list[Level]:
+    """The best of the smallest sizes that work, with a group aside when the people do not divide.
+
+    Larger groups get easier to fill, and everybody in one group always works.
+    """
+    n = int(counts.sum())
+    best, least = [one_group(counts)], _loss_of(n, n)
+    work, found, buckets = 0, False, bounds.fewest_buckets(counts)
+    while buckets < n and work < (_MORE_WORK if found else _WORK):
+        size, rest = divmod(n, buckets)
+        few = aside(counts, bounds, rest) if _loss_of(buckets, n - rest) + _loss_of(rest, rest) < least else None
+        if few is not None and (counts - few <= bounds.most(buckets) * size).all():
+            work += buckets
+            filled = _fill(counts - few, bounds.most(buckets), buckets, size)
+            if min(filled.load) == size:
+                best = [Level(filled.slots(size)), *([one_group(few)] if rest else [])]
+                least, found = _loss_of(buckets, n - rest) + _loss_of(rest, rest), True
+        if found and _loss_of(buckets, n) > least:
+            break
+        buckets += 1 if found or buckets < 1_000 else buckets // 500
+    return best
+
+
+# Several sizes
+
+
+def _many_sizes(counts: Ints, bounds: Bounds) -> list[Level]:
+    """Small groups as the linear program wants them, then everybody who is left in groups of one large size."""
+    levels, left = [], counts.copy()
+    for buckets, wanted in _program(counts, bounds):
+        size = int(wanted.sum()) // buckets
+        while size >= 2:
+            filled = _fill(np.minimum(wanted, left), bounds.most(buckets), buckets, size)
+            size = min(filled.load)
+            if size < 2:
+                break
+            slots = filled.slots(size)
+            rest = left - np.bincount(slots.ravel(), minlength=len(counts))
+            if bounds.allow(rest):
+                levels.append(Level(slots))
+                left = rest
+                break
+            size -= max(1, size // 16)
+    return [*levels, *_one_size(left, bounds)]
+
+
+def _program(counts: Ints, bounds: Bounds) -> list[tuple[int, Ints]]:
+    """How many people of each value should be in groups of which size; ascending sizes, without the largest.
+
+    Minimize the expected loss, a concave function of the people at each size, by a few linear programs whose prices
+    are its slopes. People of v at size B: at most floor(cap_v B) buckets hold them, a little less where there are
+    many such buckets, to leave room for filling them. Values with equal counts and ceilings share a variable.
+    """
+    sizes = np.array(_candidates(counts, bounds))
+    kind, member, many = _kinds(counts, bounds)
+    share = np.array([bounds.most(buckets)[kind] for buckets in sizes.tolist()], dtype=np.float64)
+    share = np.where(share >= 4, share - 1, share) / sizes[:, None]
+    inside = member >= 0
+    people = np.bincount(member[inside], weights=counts[inside]).astype(np.float64)
+    chosen, found = _support(sizes, share, people, many)
+    plans = []
+    for i, some in list(zip(chosen, found, strict=True))[:-1]:
+        wanted = np.zeros_like(counts)
+        wanted[inside] = np.rint(some[member[inside]] * counts[inside] / people[member[inside]]).astype(np.int64)
+        plans.append((int(sizes[i]), np.minimum(wanted, counts)))
+    return plans
+
+
+def _support(sizes: Ints, share: Floats, people: Floats, many: Ints) -> tuple[Ints, Floats]:
+    """Which sizes to use and how many people of each kind there: start with all, drop sizes while that helps."""
+    chosen = np.arange(len(sizes))
+    loss, found = _solve(sizes[chosen], share[chosen], people, many)
+    while len(found):
+        used = found.sum(axis=1) >= 2 * sizes[chosen]
+        if not used.any():
+            break
+        chosen, found = chosen[used], found[used]
+        without = [np.delete(chosen, i) for i in range(len(chosen) - 1)]
+        others = [_solve(sizes[rest], share[rest], people, many) for rest in without]
+        best = min(range(len(others)), key=lambda i: others[i][0], default=-1)
+        if best < 0 or others[best][0] >= loss:
+            break
+        chosen, (loss, found) = without[best], others[best]
+    return chosen[: len(found)], found
+
+
+def _candidates(counts: Ints, bounds: Bounds) -> list[int]:
+    """Sizes from the smallest that the most frequent values allow to what the rarest one needs and somewhat more.
+
+    The upper ones are close together, because a little more size may mean one bucket more for many rare values.
+    """
+    present = np.flatnonzero(counts)
+    top = (bounds.ceiling[0][present] / bounds.ceiling[1][present]).max()
+    low, high = max(2, bounds.least_size, int(np.ceil(1 / top - 1e-9))), bounds.fewest_buckets(counts)
+    lower = np.geomspace(min(low, high), high, num=1 + min(_SIZES, int(np.log(max(1.0, high / low)) / np.log(1.25))))
+    upper = np.linspace(high, 1.3 * high, num=_SIZES // 2)
+    sizes = np.unique(np.rint(np.concatenate([lower, upper])).astype(np.int64))
+    return [int(size) for size in sizes if size <= counts.sum()]
+
+
+def _kinds(counts: Ints, bounds: Bounds) -> tuple[Ints, Ints, Ints]:
+    """Values of a kind share a variable: (the rarest value of each kind, the kind of every value or -1, how many)."""
+    order = by_support(counts)[::-1]
+    ceiling = bounds.ceiling[0][order] / bounds.ceiling[1][order]
+    _, first, kind = np.unique(np.stack([counts[order], ceiling]), axis=1, return_index=True, return_inverse=True)
+    kind = kind.ravel()
+    if len(first) > _CLASSES:  # neighbours in the order of ceilings are nearly alike
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[np.argsort(ceiling, kind="stable")] = np.arange(len(order))
+        kind = rank * _CLASSES // len(order)
+        first = np.array([np.flatnonzero(kind == k)[np.argmin(ceiling[kind == k])] for k in range(_CLASSES)])
+    member = np.full(len(counts), -1, dtype=np.int64)
+    member[order] = kind
+    return order[first], member, np.bincount(kind)
+
+
+def _solve(sizes: Ints, share: Floats, people: Floats, many: Ints) -> tuple[float, Floats]:
+    """The loss and people[size, kind] of the best of a few linear programs; infinite when there is no solution.
+
+    Variables: x[size, kind], then y[size]. x sums to the people of each kind, and over kinds to y; a kind of m values
+    may be at most m * share * y.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import block_diag, bmat, eye_array, kron
+
+    rows, kinds = share.shape
+    total = people.sum()
+    by_kind = kron(np.ones((1, rows)), eye_array(kinds))
+    by_size = kron(eye_array(rows), np.ones((1, kinds)))
+    equal = bmat([[by_kind, None], [by_size, -eye_array(rows)]], format="csr")
+    spread = block_diag([(share[i] * many).reshape(-1, 1) for i in range(rows)])
+    within = bmat([[eye_array(rows * kinds), -spread]], format="csr")
+    target = np.concatenate([people / total, np.zeros(rows)])
+    at, least, best = np.full(rows, 1 / rows), np.inf, np.empty((0, kinds))
+    for _ in range(_ROUNDS):
+        price = np.concatenate([np.zeros(rows * kinds), sizes**0.6 * np.maximum(at, 1e-3) ** -0.3])
+        answer = linprog(price, A_ub=within, b_ub=np.zeros(rows * kinds), A_eq=equal, b_eq=target, method="highs")
+        if answer.status != 0:
+            break
+        at = np.maximum(answer.x[rows * kinds :], 0.0)
+        loss = float((sizes**0.6 * at**0.7).sum())
+        if loss >= least:
+            break
+        best, least = answer.x[: rows * kinds].reshape(rows, kinds) * total, loss
+    return least, best
+
+
+# Filling buckets
+
+
+@dataclass
+class _Buckets:
+    """Buckets of one level being filled."""
+
+    content: list[dict[int, int]]
+    load: list[int]
+    touched: dict[int, int]
+
+    def put(self, bucket: int, value: int, people: int) -> None:
+        self.touched[value] = self.touched.get(value, 0) + (value not in self.content[bucket])
+        self.content[bucket][value] = self.content[bucket].get(value, 0) + people
+        self.load[bucket] += people
+
+    def slots(self, size: int) -> Ints:
+        """The buckets cut to one size, evenly from their values."""
+        rows = []
+        for content, load in zip(self.content, self.load, strict=True):
+            values, people = np.array(list(content)), np.array(list(content.values()))
+            rows.append(np.repeat(values, people - evenly(people, load - size)))
+        return np.array(rows, dtype=np.int64)
+
+
+def _fill(wanted: Ints, most: Ints, buckets: int, size: int) -> _Buckets:
+    """Fill buckets of that size with the wanted people, no value in more than most[v] of them.
+
+    Whole buckets of one value first; then pieces that must not be divided any more, largest first into the emptiest;
+    then, through the gaps, those that may be. Buckets can stay short: the caller looks.
+    """
+    made = _Buckets([{} for _ in range(buckets)], [0] * buckets, {})
+    whole: list[tuple[int, int]] = []
+    divisible: list[tuple[int, int]] = []
+    used = 0
+    for value in by_support(wanted).tolist():
+        pure = min(int(wanted[value]) // size, int(most[value]), buckets - used)
+        for bucket in range(used, used + pure):
+            made.put(bucket, value, size)
+        used += pure
+        rest, pieces = int(wanted[value]) - pure * size, int(most[value]) - pure
+        if rest and pieces:
+            (whole if pieces == 1 else divisible).append((rest, value))
+    left = _put_whole(made, whole, used, size)
+    _put_divided(made, [*left, *divisible], most, used, size)
+    return made
+
+
+def _put_whole(made: _Buckets, pieces: list[tuple[int, int]], used: int, size: int) -> list[tuple[int, int]]:
+    """Largest first into the emptiest; what does not fit is returned, and may only go where the value is already."""
+    emptiest = [(0, bucket) for bucket in range(used, len(made.load))]
+    left = []
+    for people, value in sorted(pieces, reverse=True):
+        some = 0
+        if emptiest:
+            load, bucket = emptiest[0]
+            some = min(people, size - load)
+            made.put(bucket, value, some)
+            heapq.heapreplace(emptiest, (load + some, bucket)) if load + some < size else heapq.heappop(emptiest)
+        if people > some:
+            left.append((people - some, value))
+    return left
+
+
+def _put_divided(made: _Buckets, pieces: list[tuple[int, int]], most: Ints, used: int, size: int) -> None:
+    """Go through the gaps, the widest first; each takes from the values with most people for each bucket to go."""
+    left = {value: people for people, value in pieces}
+    for bucket in sorted(range(used, len(made.load)), key=made.load.__getitem__):
+        while made.load[bucket] < size and left:
+            here = made.content[bucket]
+            open_to = {v: most[v] - made.touched.get(v, 0) for v in left}
+            fits = [(v in here, left[v] / max(room, 1), v) for v, room in open_to.items() if v in here or room > 0]
+            if not fits:
+                break
+            value = max(fits)[2]
+            some = min(left[value], size - made.load[bucket])
+            made.put(bucket, value, some)
+            left[value] -= some
+            if left[value] == 0:
+                del left[value]
