@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from oneoff.kernels.sort import sort_ints
-from oneoff.kernels.space import span_loss
+from oneoff.kernels.space import place, span_loss
 
 __all__ = [
     "FORBIDDEN",
@@ -23,6 +23,7 @@ __all__ = [
     "greedy",
     "grow",
     "hungarian",
+    "rematch",
     "scatter",
     "sort_greedy",
 ]
@@ -189,6 +190,33 @@ def _augment(cost: Any, v: Any, row_of: Any, column_of: Any, start: int, distanc
 
 
 @njit(cache=True)
+def rematch(cost: Any, work: Any) -> Any:
+    """The column of every row with the least sum of costs, exactly, when column i is a good guess for row i.
+
+    Rows for which the guess is a cheapest column keep it unless others need it; the rest find one each along a
+    shortest augmenting path. `work` is working space, seven rows of at least m numbers.
+    """
+    m = len(cost)
+    v, row_of, column_of, free = work[0], work[1], work[2], work[3]
+    many = 0
+    for i in range(m):
+        v[i] = 0
+        row_of[i] = column_of[i] = -1
+    for i in range(m):
+        least = cost[i, 0]
+        for j in range(1, m):
+            least = min(least, cost[i, j])
+        if cost[i, i] == least:
+            row_of[i] = column_of[i] = i
+        else:
+            free[many] = i
+            many += 1
+    for f in range(many):
+        _augment(cost, v, row_of, column_of, free[f], work[4], work[5], work[6])
+    return column_of
+
+
+@njit(cache=True)
 def greedy(cost: Any) -> Any:
     """Row by row, the cheapest column that is still free; rows in the order of their cheapest cost. O(m^2).
 
@@ -303,24 +331,16 @@ def _forbidden(cost: Any, chosen: Any) -> bool:
 
 
 @njit(cache=True)
-def _place(space: Any, a: int, code: int) -> int:
-    """What a box remembers of a code: its place on the number line in units of cost, or the code itself."""
-    if space.attribute[a, 0] == 0:
-        return int(space.position[space.attribute[a, 1] + code] * 2**19 + 0.5)
-    return code
-
-
-@njit(cache=True)
 def _admit(codes: Any, values: Any, space: Any, person: int, box: Any, seen: Any, first: bool) -> None:
     """Stretch a box (low and high of every attribute, then flags of what it has seen) to hold one more person."""
     d = codes.shape[1]
     for a in range(d):
         code = codes[person, a]
-        place = _place(space, a, code)
-        if first or place < box[a]:
-            box[a] = place
-        if first or place > box[d + a]:
-            box[d + a] = place
+        at = place(space, a, code)
+        if first or at < box[a]:
+            box[a] = at
+        if first or at > box[d + a]:
+            box[d + a] = at
         seen[space.attribute[a, 1] + code] = True
     seen[len(space.position) + values[person]] = True
 
@@ -342,7 +362,7 @@ def _losses(
     m, d = len(bucket), codes.shape[1]
     for j in range(m):
         for a in range(d):
-            column[a, j] = _place(space, a, codes[bucket[j], a])
+            column[a, j] = place(space, a, codes[bucket[j], a])
         column[d, j] = len(space.position) + values[bucket[j]]
     for i in range(m):
         for j in range(m):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from numba import njit
 
-__all__ = ["NODE", "RANGE", "SET", "Space", "span_loss"]
+__all__ = ["NODE", "RANGE", "SET", "Space", "place", "span_loss"]
 
 RANGE, SET, NODE = 0, 1, 2
 
@@ -45,3 +45,11 @@ def span_loss(space: Any, j: int, low: int, high: int, distinct: int) -> float:
         a += space.attribute[j, 4]
         b += space.attribute[j, 4]
     return (space.tree[1, a] - 1) * space.unit[j]
+
+
+@njit(cache=True)
+def place(space: Any, a: int, code: int) -> int:
+    """What a box remembers of a code: its place on the number line in units of 2**-19, or the code itself."""
+    if space.attribute[a, 0] == 0:
+        return int(space.position[space.attribute[a, 1] + code] * 2**19 + 0.5)
+    return code

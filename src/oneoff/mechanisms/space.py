@@ -14,7 +14,7 @@ from oneoff.table import Attribute, Table
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
-__all__ = ["lexicographic", "space_of"]
+__all__ = ["curve_order", "lexicographic", "space_of"]
 
 
 def space_of(table: Table, numeric_as: str = "range") -> Space:
@@ -66,3 +66,36 @@ def _tree(attribute: Attribute) -> npt.NDArray[np.int64]:
         return np.zeros((2, 0), dtype=np.int64)
     under = np.stack([np.bincount(level)[level] for level in tree.ancestor])
     return np.stack([tree.ancestor.ravel(), under.ravel()]).astype(np.int64)
+
+
+def curve_order(
+    table: Table,
+    space: Space,
+    rows: npt.NDArray[np.int64],
+    rng: np.random.Generator,
+    within: npt.NDArray[np.int64] | None = None,
+) -> npt.NDArray[np.int64]:
+    """The places in `rows` along a space-filling curve: neighbours on it lose little together.
+
+    A Morton curve whose digits come in the order of what a difference in them costs, changed a little by chance so
+    that two calls give two curves: a category is one digit that costs a unit, the bits of a number cost 1/2, 1/4, ...
+    With `within`, places of the same number stay together and numbers ascend.
+    """
+    from oneoff.kernels.space import SET
+
+    digits: list[tuple[float, int, npt.NDArray[np.int64]]] = []
+    for j, attribute in enumerate(table.quasi):
+        codes = table.codes[rows, j]
+        if int(space.attribute[j, 0]) == SET:
+            width = max(1, (attribute.size - 1).bit_length())
+            digits.append((float(space.unit[j]), width, rng.permutation(attribute.size)[codes]))
+            continue
+        place = (attribute.scaled[codes] * 255.99).astype(np.int64)
+        digits += [(2.0 ** -(bit + 1), 1, place >> (7 - bit) & 1) for bit in range(8)]
+    weight = np.array([cost for cost, _, _ in digits]) * np.exp(rng.normal(0.0, 0.7, len(digits)))
+    key, room = np.zeros(len(rows), dtype=np.int64), 63
+    for i in np.argsort(-weight).tolist():
+        _, width, digit = digits[i]
+        if width <= room:
+            key, room = key << width | digit, room - width
+    return np.argsort(key, kind="stable") if within is None else np.lexsort((key, within))
