@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +16,10 @@ import numpy.typing as npt
 
 from oneoff.models import Counts, Model, Prior
 from oneoff.plans import Partition
-from oneoff.releases import Cells, Generalized, Nodes, Ranges
-from oneoff.table import Attribute, Table
+from oneoff.releases import Generalized, Sets
+from oneoff.table import Table
 from oneoff.table.classes import look_alikes
+from oneoff.table.space import space_of
 
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
@@ -147,7 +147,7 @@ def sight(release: Generalized, table: Table, model: Model) -> Sight | None:
     counts = Counts.of_groups(group, answer)
     return Sight(
         codes=table.codes,
-        space=_space(release, table),
+        space=space_of(table, _numeric_as(release)),
         group=group,
         start=start,
         rows=rows,
@@ -159,37 +159,7 @@ def sight(release: Generalized, table: Table, model: Model) -> Sight | None:
     )
 
 
-def _space(release: Generalized, table: Table) -> Space:
-    """The quasi-identifiers as the release generalizes them: what it shows of each decides how loss is counted."""
-    from oneoff.kernels.space import NODE, RANGE, SET, Space
-
-    def kind(cells: Cells) -> int:
-        return NODE if isinstance(cells, Nodes) else RANGE if isinstance(cells, Ranges) else SET
-
-    shown = {attribute.name: kind(cells) for attribute, cells in zip(release.quasi, release.cells, strict=True)}
-    trees = [_tree(attribute) for attribute in table.quasi]
-    sizes = [attribute.size for attribute in table.quasi]
-    leaves = [tree.shape[2] or size for tree, size in zip(trees, sizes, strict=True)]
-    columns = [
-        [shown[attribute.name] for attribute in table.quasi],
-        list(accumulate(sizes, initial=0))[:-1],
-        sizes,
-        list(accumulate((tree[0].size for tree in trees), initial=0))[:-1],
-        leaves,
-    ]
-    return Space(
-        attribute=np.ascontiguousarray(np.array(columns, dtype=np.int64).T),
-        unit=1.0 / np.maximum(np.array(leaves) - 1, 1),
-        position=np.concatenate([attribute.scaled for attribute in table.quasi]),
-        leaf=np.concatenate([attribute.leaves for attribute in table.quasi]).astype(np.int64),
-        tree=np.concatenate([tree.reshape(2, -1) for tree in trees], axis=1),
-    )
-
-
-def _tree(attribute: Attribute) -> Ints:
-    """[2, levels, leaves]: the ancestor of every leaf on every level, and the number of leaves under it."""
-    tree = attribute.hierarchy
-    if tree is None:
-        return np.zeros((2, 0, 0), dtype=np.int64)
-    under = np.stack([np.bincount(level)[level] for level in tree.ancestor])
-    return np.stack([tree.ancestor, under]).astype(np.int64)
+def _numeric_as(release: Generalized) -> str:
+    """Whether numbers are published as sets: what the release shows decides how loss is counted."""
+    shown = zip(release.quasi, release.cells, strict=True)
+    return "set" if any(a.kind == "numeric" and isinstance(cells, Sets) for a, cells in shown) else "range"

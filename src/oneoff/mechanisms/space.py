@@ -1,44 +1,19 @@
-"""The quasi-identifier space of a table in the form the compiled loops want."""
+"""Orders of people by their quasi-identifiers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.table import Attribute, Table
+from oneoff.table import Table
+from oneoff.table.space import space_of
 
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
 __all__ = ["curve_order", "lexicographic", "space_of"]
-
-
-def space_of(table: Table, numeric_as: str = "range") -> Space:
-    """Kinds, positions and hierarchies of all quasi-identifiers as flat arrays."""
-    from oneoff.kernels.space import NODE, RANGE, SET, Space
-
-    def kind(attribute: Attribute) -> int:
-        if attribute.hierarchy is not None:
-            return NODE
-        return RANGE if attribute.kind == "numeric" and numeric_as == "range" else SET
-
-    kinds = [kind(attribute) for attribute in table.quasi]
-    sizes = [attribute.size for attribute in table.quasi]
-    trees = [_tree(attribute) for attribute in table.quasi]
-    leaves = np.array([_leaves(attribute) for attribute in table.quasi], dtype=np.int64)
-    tree_sizes = [tree.shape[1] for tree in trees]
-    columns = [kinds, _offsets(sizes), sizes, _offsets(tree_sizes), leaves]
-    return Space(
-        attribute=np.stack([np.asarray(column, dtype=np.int64) for column in columns], axis=1),
-        unit=1.0 / np.maximum(leaves - 1, 1),
-        position=np.concatenate([attribute.scaled for attribute in table.quasi]),
-        leaf=np.concatenate([attribute.leaves for attribute in table.quasi]).astype(np.int64),
-        tree=np.concatenate(trees, axis=1),
-    )
 
 
 def lexicographic(table: Table, rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -49,23 +24,6 @@ def lexicographic(table: Table, rng: np.random.Generator) -> npt.NDArray[np.int6
     by_size = sorted(range(len(table.quasi)), key=lambda j: table.quasi[j].size, reverse=True)
     mixed = rng.permutation(table.rows)
     return mixed[np.lexsort([table.codes[mixed, j] for j in by_size])]
-
-
-def _leaves(attribute: Attribute) -> int:
-    return attribute.size if attribute.hierarchy is None else attribute.hierarchy.leaf_count
-
-
-def _offsets(sizes: Sequence[int]) -> list[int]:
-    return [0, *accumulate(sizes)][:-1]
-
-
-def _tree(attribute: Attribute) -> npt.NDArray[np.int64]:
-    """Ancestor of every leaf on every level, and the number of leaves under it."""
-    tree = attribute.hierarchy
-    if tree is None:
-        return np.zeros((2, 0), dtype=np.int64)
-    under = np.stack([np.bincount(level)[level] for level in tree.ancestor])
-    return np.stack([tree.ancestor.ravel(), under.ravel()]).astype(np.int64)
 
 
 def curve_order(

@@ -37,7 +37,7 @@ class Generalized:
     group[r]   the published group of record r, or None for a release without groups
     values[r]  code of the sensitive value of record r; kept[r] those of the columns that travel with it
     counts     people with each sensitive value in the whole table (the prior, which is public)
-    against    who the method stands against: "reader" or "insider"
+    against    who the method stands against: "reader", "insider" or "nobody"
     links[i]   private: the record of person i of the table
     graph      private: for a release without groups, which people each record covers and whose value it shows
     private    private: more files for the private half, by name
