@@ -34,16 +34,17 @@ def _anneal(shown: Any, counts: Any, at: Any, gaps: Any, numeric: Any, buckets: 
     """
     m, width = shown.shape
     inside, load, size = np.zeros((buckets, width)), np.zeros(buckets), np.zeros(buckets, np.int64)
+    work = np.empty((3, width))
     for v in range(m):
         load[at[v]] += counts[v]
         size[at[v]] += 1
         for x in range(width):
             inside[at[v], x] += shown[v, x]
-    loss = _foreseen(inside, load, gaps, numeric, 12.0)
+    loss = _foreseen(inside, load, gaps, numeric, 12.0, work)
     best, least, warm = at.copy(), loss, 0.02 * loss
     for step in range(steps):
         over = 2.0 + 10.0 * step / steps
-        loss = _foreseen(inside, load, gaps, numeric, over) if step % 256 == 0 else loss
+        loss = _foreseen(inside, load, gaps, numeric, over, work) if step % 256 == 0 else loss
         state = _next(state)
         v = (state >> 20) % m
         state = _next(state)
@@ -57,7 +58,7 @@ def _anneal(shown: Any, counts: Any, at: Any, gaps: Any, numeric: Any, buckets: 
         _shift(inside, load, size, shown[v], counts[v], a, b)
         if swap:
             _shift(inside, load, size, shown[w], counts[w], b, a)
-        now = _foreseen(inside, load, gaps, numeric, over)
+        now = _foreseen(inside, load, gaps, numeric, over, work)
         heat = warm * (1.0 - step / steps) ** 2 + 1e-12
         state = _next(state)
         if now <= loss or np.exp((loss - now) / heat) * 2.0**40 > (state >> 20) % 2**40:
@@ -65,7 +66,7 @@ def _anneal(shown: Any, counts: Any, at: Any, gaps: Any, numeric: Any, buckets: 
             if swap:
                 at[w] = a
             if 2 * step > steps:
-                now = _foreseen(inside, load, gaps, numeric, 12.0)
+                now = _foreseen(inside, load, gaps, numeric, 12.0, work)
                 if now < least:
                     least = now
                     for x in range(m):
@@ -100,17 +101,20 @@ def _shift(inside: Any, load: Any, size: Any, shown: Any, count: int, a: int, b:
 
 
 @njit(cache=True)
-def _foreseen(inside: Any, load: Any, gaps: Any, numeric: Any, over: float) -> float:
+def _foreseen(inside: Any, load: Any, gaps: Any, numeric: Any, over: float, work: Any) -> float:
     """The loss per group that no matching avoids, times the groups, and a price for everybody in an overfull bucket."""
     buckets, width = inside.shape
     least, total = load.min(), 0.0
+    low, high, mean = work[0], work[1], work[2]
+    for x in range(width):
+        low[x], high[x], mean[x] = 1e300, 0.0, 0.0
     for b in range(buckets):
         total += over * (load[b] - least) / buckets
+        share = 1.0 / load[b]
+        for x in range(width):
+            y = inside[b, x] * share
+            low[x], high[x] = min(low[x], y), max(high[x], y)
+            mean[x] += y
     for x in range(width):
-        low = high = inside[0, x] / load[0]
-        mean = low
-        for b in range(1, buckets):
-            y = inside[b, x] / load[b]
-            low, high, mean = min(low, y), max(high, y), mean + y
-        total += gaps[x] * least * (high - low if numeric[x] else high - mean / buckets)
+        total += gaps[x] * least * (high[x] - low[x] if numeric[x] else high[x] - mean[x] / buckets)
     return total
