@@ -55,6 +55,16 @@ def _table(name: str, data: str, rows: int | None) -> Any:
     return oneoff.read_table(Path(data) / source.file, rows=rows, **source.roles())
 
 
+def _rest(name: str, data: str, rows: int) -> Any:
+    """The rows after the first so many, as a table that is public."""
+    import pyarrow.parquet as pq
+
+    import oneoff
+
+    frame = pq.read_table(Path(data) / TABLES[name].file)
+    return oneoff.read_table(frame.slice(rows), **TABLES[name].roles())
+
+
 def _adult_frame(data: str) -> Any:
     """The training part without incomplete rows: 30,162 people, the subset everybody uses."""
     import pyarrow.compute as pc
@@ -72,8 +82,13 @@ def anonymize(table: str, method: str, guarantee: str, data: str, work: str, **m
     import oneoff
 
     rows, leave, nominal = more.pop("rows", None), more.pop("leave", ""), more.pop("nominal", False)
-    oneoff.anonymize(_table(table, data, SLICE), guarantee, method=method, seed=1, **more)
+    short = {name: value for name, value in more.items() if name not in ("blocks", "public", "effort")}
+    if method == "transversal":
+        short |= {"pilot": 0.3}  # which also compiles what plans the buckets
+    oneoff.anonymize(_table(table, data, SLICE), guarantee, method=method, seed=1, **short)
     base, people = peak_mb(), _table(table, data, rows)
+    if more.get("public") == "rest":
+        more["public"] = _rest(table, data, people.rows)
     with clock() as figures:
         release = oneoff.anonymize(people, guarantee, method=method, seed=1, **more)
     figures |= {"base": base, "mb": peak_mb(), "rows": people.rows}

@@ -150,23 +150,52 @@ def measure_all(bench: Bench, cases: Iterable[Case]) -> list[Result]:
     return results
 
 
+GROWTH = {
+    "mondrian": "census mondrian k-anonymity",
+    "hilbert": "census hilbert k-anonymity",
+    "transversal": "growth transversal",
+    "packing": "growth packing",
+}
+
+
 def growth(results: Sequence[Result]) -> list[str]:
     """How the time for a row changes with the number of rows, for each method."""
     sentences = []
-    for method in ("mondrian", "hilbert"):
+    for method, cases in GROWTH.items():
         per_row = {
             found.figures["rows"]: found.figures["cpu"] / found.figures["rows"] * 1e6
             for found in results
-            if found.case.name.startswith(f"census {method} k-anonymity") and found.figures
+            if found.case.name.startswith(cases) and found.figures
         }
         if len(per_row) > 1:
             texts = ", ".join(f"{micro:.1f} µs at {rows:,} rows" for rows, micro in per_row.items())
             ratio = per_row[max(per_row)] / per_row[min(per_row)]
             times = max(per_row) // min(per_row)
-            sentences.append(
-                f"{method}, k=10, CPU time for a row: {texts}; {ratio:.2f} times for {times} times the rows."
-            )
+            sentences.append(f"{method}, CPU time for a row: {texts}; {ratio:.2f} times for {times} times the rows.")
     return sentences
+
+
+def growth_plot(results: Sequence[Result]) -> bytes:
+    """CPU seconds and memory by rows, both axes logarithmic, so that linear growth is a straight line."""
+    import altair
+    import vl_convert
+
+    points = [
+        {"method": method, "rows": found.figures["rows"], "what": what, "figure": found.figures[key]}
+        for method, cases in GROWTH.items()
+        for found in results
+        if found.case.name.startswith(cases) and found.figures
+        for what, key in (("CPU seconds", "cpu"), ("peak memory, MB", "mb"))
+    ]
+    axes = {
+        "x": altair.X("rows:Q", scale=altair.Scale(type="log"), title="people"),
+        "y": altair.Y("figure:Q", scale=altair.Scale(type="log"), title=None),
+        "color": altair.Color("method:N", title=None),
+    }
+    chart = altair.Chart(altair.Data(values=points)).mark_line(point=True).encode(**axes)
+    chart = chart.properties(width=300, height=240).facet(facet=altair.Facet("what:N", title=None))
+    png: bytes = vl_convert.vegalite_to_png(chart.resolve_scale(y="independent").to_dict(), scale=2)
+    return png
 
 
 def machine() -> list[str]:
@@ -194,8 +223,9 @@ def page(results: Sequence[Result], about: Sequence[str]) -> str:
         rows = [result for result in results if result.case.block == name]
         if rows:
             parts += [f"## {block.title}", block.meaning, _markdown(rows)]
-        if name == "census" and growth(results):
+        if name == "growth" and growth(results):
             parts.append("\n".join(f"- {sentence}" for sentence in growth(results)))
+            parts.append("![CPU seconds and memory by number of people](growth.png)")
     references = [f"| {what} | {figure} |" for what, figure in REFERENCES]
     parts += ["## Reference figures (not run here)", REFERENCE_MEANING]
     parts.append("\n".join(["| what | figure |", "|---|---|", *references]))
@@ -255,6 +285,7 @@ def main() -> int:
     print(f"{time.perf_counter() - began:.0f} s in all")
     if not given.only:
         (HERE / "results.md").write_text(page(results, about), encoding="utf-8")
+        (HERE / "growth.png").write_bytes(growth_plot(results))
         print("written: benchmarks/results.md")
     return int(any(result.failed or result.figures.get("holds") is result.case.breaks for result in results))
 
