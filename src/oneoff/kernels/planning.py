@@ -75,6 +75,9 @@ def _anneal(shown: Any, counts: Any, at: Any, gaps: Any, numeric: Any, buckets: 
             _shift(inside, load, size, shown[v], counts[v], b, a)
             if swap:
                 _shift(inside, load, size, shown[w], counts[w], a, b)
+    now = _foreseen(inside, load, gaps, numeric, 12.0, work)
+    if now <= least:
+        return now
     for x in range(m):
         at[x] = best[x]
     return least

@@ -40,7 +40,7 @@ def plan_levels(counts: Ints, bounds: Bounds, pack: Pack | None = None) -> list[
     n, fewest = int(counts.sum()), bounds.fewest_buckets(counts)
     if bounds.floor[0].any():
         return consecutive(counts, bounds)
-    if n < 2 * fewest:
+    if n < 2 * fewest and _one_ceiling(counts, bounds):
         return [one_group(counts)]
     plans = (
         [] if fewest > 2_000 else [whole_values(counts, bounds, fewest, pack)] if counts.max() <= n // fewest else []
@@ -286,18 +286,38 @@ def _put_whole(made: _Buckets, pieces: list[tuple[int, int]], used: int, size: i
 
 
 def _put_divided(made: _Buckets, pieces: list[tuple[int, int]], most: Ints, used: int, size: int) -> None:
-    """Go through the gaps, the widest first; each takes from the values with most people for each bucket to go."""
+    """Go through the gaps, the widest first; each takes values it has already, then those with most people for each
+    bucket they may still be in."""
     left = {value: people for people, value in pieces}
+    pressing = [_pressure(made, most, left, value) for value in left]
+    heapq.heapify(pressing)
     for bucket in sorted(range(used, len(made.load)), key=made.load.__getitem__):
-        while made.load[bucket] < size and left:
-            here = made.content[bucket]
-            open_to = {v: most[v] - made.touched.get(v, 0) for v in left}
-            fits = [(v in here, left[v] / max(room, 1), v) for v, room in open_to.items() if v in here or room > 0]
-            if not fits:
+        while made.load[bucket] < size:
+            value = next((v for v in made.content[bucket] if v in left), None)
+            if value is None:
+                value = _most_pressing(made, most, left, pressing)
+            if value is None:
                 break
-            value = max(fits)[2]
             some = min(left[value], size - made.load[bucket])
             made.put(bucket, value, some)
             left[value] -= some
             if left[value] == 0:
                 del left[value]
+            else:
+                heapq.heappush(pressing, _pressure(made, most, left, value))
+
+
+def _pressure(made: _Buckets, most: Ints, left: dict[int, int], value: int) -> tuple[float, int]:
+    """How many people a value has left for each bucket it may still be put in; negative, for a heap."""
+    room = int(most[value]) - made.touched.get(value, 0)
+    return -left[value] / room if room > 0 else 1.0, value
+
+
+def _most_pressing(made: _Buckets, most: Ints, left: dict[int, int], pressing: list[tuple[float, int]]) -> int | None:
+    """The value that most needs a bucket; entries of the heap that are out of date are thrown away."""
+    while pressing:
+        pressure, value = pressing[0]
+        if pressure < 0 and value in left and (pressure, value) == _pressure(made, most, left, value):
+            return value
+        heapq.heappop(pressing)
+    return None

@@ -131,7 +131,8 @@ def _best_sides(
             loss = sum(_pair_loss(table, space, codes[side]) * int(side.sum()) for side in (first, ~first))
             ranked.append((loss, cut.column, cut, first))
     for _, _, cut, first in sorted(ranked, key=lambda entry: entry[:2]):
-        sides = _sides(table, block, cut, round_off(cut, codes, first), known)
+        rounded = round_off(cut, codes, first)
+        sides = _sides(table, block, cut, rounded if int(rounded.sum()) >= size else first, known)
         if suits is None or (suits(sides[0]) and suits(sides[1])):
             return sides
     return None
