@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,12 +12,40 @@ from hypothesis import strategies as st
 import oneoff
 from oneoff.catalog import METHODS
 from oneoff.errors import MethodMismatch, UnreachableGuarantee
-from oneoff.models import Counts, LDiversity
+from oneoff.models import (
+    BasicBetaLikeness,
+    BetaLikeness,
+    Counts,
+    DeltaDisclosure,
+    FPrivacy,
+    Joined,
+    KAnonymity,
+    LDiversity,
+    Model,
+    Prior,
+    ValueCaps,
+)
 from oneoff.publish import publish
 from oneoff.table import Table
 from tests.tables import promises, tables
 
 OPTIONS = {
+    "transversal": st.fixed_dictionaries(
+        {
+            "blocks": st.sampled_from([None, 1, 2, 3]),
+            "pilot": st.sampled_from([None, False, True, 0.3]),
+            "effort": st.sampled_from(["fast", "balanced", "best"]),
+            "sweeps": st.integers(0, 3),
+            "numeric_as": st.sampled_from(["range", "set"]),
+        }
+    ),
+    "packing": st.fixed_dictionaries(
+        {
+            "effort": st.sampled_from(["fast", "balanced", "best"]),
+            "sweeps": st.integers(0, 4),
+            "numeric_as": st.sampled_from(["range", "set"]),
+        }
+    ),
     "mondrian": st.fixed_dictionaries(
         {
             "cuts": st.sampled_from(["strict", "relaxed"]),
@@ -92,6 +122,12 @@ def test_every_release_keeps_its_promise(method: str, data: st.DataObject) -> No
         return
     try:
         outcome = publish(table, model, method=method, seed=seed, options=options)
+    except UnreachableGuarantee:
+        assert method == "transversal", "what the whole table keeps is kept"
+        assert options["blocks"] in (2, 3), "everybody in one block always works"
+        with pytest.raises(UnreachableGuarantee, match="a block cannot keep"):
+            publish(table, model, method=method, seed=seed, options=options)
+        return
     except MethodMismatch:
         assert method == "ring", "rings are arranged for a whole l, and the next one may be out of reach"
         assert any(isinstance(part, LDiversity) and part.l.denominator > 1 for part in model.parts())
@@ -111,6 +147,56 @@ def test_every_release_keeps_its_promise(method: str, data: st.DataObject) -> No
     # same seed, same release
     again = publish(table, model, method=method, seed=seed, options=options).release
     assert again.to_arrow().equals(release.to_arrow())
+
+
+@st.composite
+def ceilings(draw: st.DrawFn, table: Table) -> Model:
+    """A promise that the table as a whole keeps: ceilings on belief of every kind, perhaps with k-anonymity."""
+    assert table.sensitive is not None
+    prior = Prior.of(table.counts)
+    beta, some = st.fractions(0, 6, max_denominator=8), st.fractions(0, 1, max_denominator=6)
+    highest = max(prior.shares)
+    caps = {
+        str(label): share + (1 - share) * draw(some)
+        for label, share in zip(table.sensitive.labels, prior.shares, strict=True)
+    }
+    promise = draw(
+        st.one_of(
+            some.map(lambda part: LDiversity(1 + part * (1 / highest - 1))),
+            st.builds(BetaLikeness, beta),
+            st.builds(BasicBetaLikeness, beta),
+            st.builds(DeltaDisclosure, st.fractions(Fraction(1, 8), 4, max_denominator=8)),
+            st.builds(FPrivacy, st.fractions(0, 4, max_denominator=4), st.just(highest)),
+            st.just(ValueCaps(caps)),
+        )
+    )
+    if draw(st.booleans()):
+        promise = Joined((promise, KAnonymity(draw(st.integers(1, table.rows)))))
+    model: Model = promise.bind(table.sensitive)
+    return model
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["transversal", "packing"])
+@settings(max_examples=1000)
+@given(data=st.data())
+def test_a_thousand_tables_keep_their_ceilings(method: str, data: st.DataObject) -> None:
+    """Everybody is in one group, and no group breaks a ceiling: counted here, without the mechanism's own check."""
+    table = data.draw(tables())
+    model = data.draw(ceilings(table))
+    assert model.holds(Counts.of(table.counts), table.counts), "a promise to keep"
+    sweeps, rng = data.draw(st.integers(0, 3)), np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    group = METHODS[method].run(table, model, sweeps=sweeps, rng=rng).group  # type: ignore[union-attr]
+    assert len(group) == table.rows
+    assert sorted(set(group.tolist())) == list(range(int(group.max()) + 1))
+    caps, least = model.caps(table.counts), max((p.k for p in model.parts() if isinstance(p, KAnonymity)), default=1)
+    assert caps is not None
+    for number in range(int(group.max()) + 1):
+        counted = np.bincount(table.values[group == number], minlength=len(table.counts)).tolist()
+        size = sum(counted)
+        assert size >= least
+        assert all(count <= cap * size for count, cap in zip(counted, caps.ceiling, strict=True))
+        assert all(count >= floor * size for count, floor in zip(counted, caps.floor or [0] * size, strict=False))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -8,7 +8,7 @@ from typing import Any
 
 from oneoff.errors import BadValue, MethodMismatch, nearest
 from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring, slow_matching
-from oneoff.mechanisms.partitioning import hilbert, mondrian
+from oneoff.mechanisms.partitioning import hilbert, mondrian, packing, transversal
 from oneoff.models import EXAMPLES, Model
 from oneoff.plans import Links, Partition
 from oneoff.table import Table
@@ -25,6 +25,7 @@ class Method:
     needs    promises of which at least one must be among those to keep
     only_if  an option and its value without which it stands against nobody
     only_for the promises for which it stands against anybody; for others, against nobody
+    blind    the promises for which it looks at quasi-identifiers only, so that even an insider learns nothing more
     """
 
     name: str
@@ -39,9 +40,12 @@ class Method:
     forewarn: Callable[[Table, Model, Mapping[str, Any]], str] | None = None  # what to say before it starts, or nothing
     only_if: tuple[str, str] | None = None
     only_for: frozenset[str] | None = None
+    blind: frozenset[str] = frozenset()
 
     def stands_against(self, model: Model, options: Mapping[str, Any]) -> str:
         """Who a release made with these options for this promise stands against."""
+        if {part.name for part in model.parts()} <= self.blind:
+            return "insider"
         if self.only_if is not None and options.get(self.only_if[0]) != self.only_if[1]:
             return "nobody"
         if self.only_for is not None and not {part.name for part in model.parts()} <= self.only_for:
@@ -71,8 +75,41 @@ MODELS: dict[str, str] = EXAMPLES
 _ALL = frozenset(MODELS)
 _IDENTITY = frozenset({"k-anonymity", "delta-probability"})
 _CEILINGS = frozenset({"l-diversity", "beta-likeness", "basic-beta-likeness", "f-privacy", "rho-privacy"})
+_BOUNDS = _CEILINGS | {"delta-disclosure"}
+
+
+def _warn_of_packing(table: Table, model: Model, options: Mapping[str, Any]) -> str:
+    """Said before anything is published."""
+    if all(part.about == "identity" for part in model.parts()):
+        return ""
+    return (
+        f"packing keeps {model.spec()} by count only: it chooses members by their sensitive values, so somebody who "
+        "knows the method can find out more than the promise allows; the verdict says how much attacks find. "
+        "transversal stands against such an insider"
+    )
+
 
 METHODS: dict[str, Method] = {
+    "transversal": Method(
+        "transversal",
+        transversal,
+        "groups",
+        _BOUNDS | _IDENTITY,
+        "insider",
+        (
+            "blocks",
+            "block_size",
+            "block_on",
+            "public",
+            "pilot",
+            "effort",
+            "sweeps",
+            "seconds",
+            "numeric_as",
+        ),
+        "draws people into buckets by chance and groups one of each, without a look at who has which value",
+        reports=True,
+    ),
     "mondrian": Method(
         "mondrian",
         mondrian,
@@ -82,6 +119,7 @@ METHODS: dict[str, Method] = {
         ("cuts", "numeric_as", "effort"),
         "cuts the space of quasi-identifiers into boxes, as long as every box keeps the promise",
         reports=True,
+        blind=_IDENTITY,
     ),
     "hilbert": Method(
         "hilbert",
@@ -91,17 +129,18 @@ METHODS: dict[str, Method] = {
         "reader",
         ("numeric_as",),
         "walks along a space-filling curve and closes a group as soon as it keeps the promise",
+        blind=_IDENTITY,
     ),
     "heterogeneous": Method(
         "heterogeneous",
         heterogeneous,
         "ranges for each record",
-        _CEILINGS | _IDENTITY | {"delta-disclosure"},
+        _BOUNDS | _IDENTITY,
         "insider",
         ("matcher", "partition", "randomize", "block", "threshold", "numeric_as"),
         "gives every record a box of its own around people with different values (paper 000)",
         reports=True,
-        needs=_CEILINGS | {"delta-disclosure"},
+        needs=_BOUNDS,
         forewarn=slow_matching,
         only_if=("randomize", "permute"),
     ),
@@ -126,15 +165,25 @@ METHODS: dict[str, Method] = {
         "gives every record a box around the k people that suit it best",
         reports=True,
     ),
+    "packing": Method(
+        "packing",
+        packing,
+        "groups",
+        _BOUNDS | _IDENTITY,
+        "nobody",
+        ("effort", "sweeps", "seconds", "numeric_as"),
+        "chooses the members of groups by quasi-identifiers and sensitive values together: least loss, opt-in",
+        reports=True,
+        forewarn=_warn_of_packing,
+        blind=_IDENTITY,
+    ),
 }
 
 
 def choose(name: str, model: Model) -> tuple[Method, str]:
     """The method of that name, or for "auto" the best one for the promise, with the reason in a sentence."""
     if name == "auto":
-        method = METHODS["mondrian"]
-        method.refuse_unserved(model)
-        return method, "mondrian keeps every promise and loses less than hilbert on the tables we measured"
+        return _best(model)
     if name not in METHODS:
         raise BadValue(
             f"there is no method called {name!r}",
@@ -144,3 +193,25 @@ def choose(name: str, model: Model) -> tuple[Method, str]:
         )
     METHODS[name].refuse_unserved(model)
     return METHODS[name], "chosen by name"
+
+
+def _best(model: Model) -> tuple[Method, str]:
+    """The lowest loss among the methods that stand against an insider and make groups, which a recipient can verify.
+
+    Where there is none, the lowest loss among those that stand against a reader. docs/decisions/0002 has the reasons.
+    """
+    if all(part.about == "identity" for part in model.parts()):
+        return METHODS["mondrian"], (
+            "for a promise about identity alone mondrian looks at quasi-identifiers only and so stands against an "
+            "insider; of such methods whose release a recipient can verify alone it loses least. freeform loses "
+            "less still, but its records have no groups to verify"
+        )
+    if METHODS["transversal"].serves_promise(model):
+        return METHODS["transversal"], (
+            "of the methods that stand against an insider, who knows the algorithm, transversal loses least; against a "
+            "reader who does not know it mondrian would do too, and by counts alone packing loses least of all"
+        )
+    return METHODS["mondrian"], (
+        f"no method keeps {model.spec()} against an insider; against a reader of the release mondrian keeps every "
+        "promise and loses less than hilbert"
+    )

@@ -17,6 +17,7 @@ from oneoff.catalog import Method, choose
 from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing
 from oneoff.models import Counts, Model, Prior, parse
 from oneoff.plans import Links, Partition
+from oneoff.public import public_information
 from oneoff.releases import Generalized, generalize, generalize_each
 from oneoff.releases.cells import NumericAs
 from oneoff.table import Table
@@ -55,6 +56,7 @@ class Outcome:
             "seconds": round(self.seconds, 3),
             "reason": self.reason,
             "levels": self.verdict.as_dict()["levels"],
+            "attacks": self.verdict.as_dict()["attacks"],
             "utility": self.utility.as_dict(),
             "notices": list(self.notices),
         }
@@ -114,6 +116,8 @@ def publish(
     refuse_unreachable(table, model)
     chosen, reason = choose(method, model)
     given = _checked_options(chosen, options or {})
+    if given.get("public") is not None:
+        given["public"] = public_information(given["public"], table)
     seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
     warning = chosen.forewarn(table, model, given) if chosen.forewarn else ""
     if warning and warn is not None:
@@ -237,10 +241,17 @@ def _checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, An
 
 
 def _value(given: Any) -> Any:
-    """Options come as texts from the command line: whole numbers and truth values are meant as such."""
+    """Options come as texts from the command line: numbers and truth values are meant as such."""
     if not isinstance(given, str):
         return given
-    return {"true": True, "false": False}.get(given.lower(), int(given) if given.isdecimal() else given)
+    if given.lower() in ("true", "false"):
+        return given.lower() == "true"
+    if given.isdecimal():
+        return int(given)
+    try:
+        return float(given)
+    except ValueError:
+        return given
 
 
 def _with_private_half(outcome: Outcome, table: Table, job: str) -> Generalized:

@@ -162,7 +162,8 @@ def test_anonymize_as_json(people_csv: Path, tmp_path: Path) -> None:
     found = answer.json
     assert answer.status == 0
     assert set(found) >= SUMMARY
-    assert (found["method"], found["guarantee"], found["holds"]) == ("mondrian", "l-diversity:3", True)
+    assert (found["method"], found["guarantee"], found["holds"]) == ("transversal", "l-diversity:3", True)
+    assert (found["stands_against"], "insider" in found["reason"]) == ("insider", True)
     assert found["worst"] <= found["allowed"] == pytest.approx(1 / 3)
     assert (found["rows"], found["suppressed"], found["out"], found["withheld"]) == (400, 0, str(out), None)
     assert 0 < found["gcp"] < 1
@@ -196,11 +197,20 @@ def test_without_a_seed_the_order_is_fresh(people_csv: Path, tmp_path: Path) -> 
     assert not published(tmp_path / "a").equals(published(tmp_path / "b"))
 
 
+@pytest.mark.parametrize(
+    "method",
+    [
+        (),
+        ("--option", "blocks=2", "--option", "block_on=age+country", "--option", "pilot=false", "--option", "sweeps=3"),
+        ("--method", "mondrian", "--option", "cuts=strict"),
+        ("--method", "packing", "--effort", "fast"),
+    ],
+)
 def test_the_job_that_was_kept_repeats_the_release(
-    people_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    method: tuple[str, ...], people_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(people_csv.parent)
-    options = ("--seed", 5, "--option", "cuts=strict", "--keep", "race", "--categorical", "age", "--rows", 300, "--csv")
+    options = ("--seed", 5, *method, "--keep", "race", "--categorical", "age", "--rows", 300, "--csv")
     assert publish(Path("people.csv"), tmp_path / "a", *options).status == 0
     monkeypatch.chdir(tmp_path)
     answer = oneoff("anonymize", "a/private/job.toml", "--out", tmp_path / "b", "--seed", 5)
@@ -384,9 +394,27 @@ def test_texts_that_mean_missing(tmp_path: Path) -> None:
     assert published(tmp_path / "out").schema["age_min"] == pl.Int64
 
 
+def test_what_auto_picks(people_csv: Path, tmp_path: Path) -> None:
+    """The least loss against an insider in groups that can be verified; otherwise against a reader. And why."""
+    picks = {
+        "beta-likeness:9": ("transversal", "insider", "stand against an insider"),
+        "l-diversity:3+k-anonymity:4": ("transversal", "insider", "stand against an insider"),
+        "k-anonymity:4": ("mondrian", "insider", "quasi-identifiers only"),
+        "t-closeness:0.6": ("mondrian", "reader", "no method keeps t-closeness:0.6 against an insider"),
+        "l-diversity:3+t-closeness:0.6": ("mondrian", "reader", "no method keeps"),
+    }
+    for i, (guarantee, (method, against, why)) in enumerate(picks.items()):
+        found = publish(people_csv, tmp_path / str(i), "--json", guarantee=guarantee).json
+        assert (found["method"], found["stands_against"], found["holds"]) == (method, against, True)
+        assert why in found["reason"]
+        assert json.loads((tmp_path / str(i) / "public" / "release.json").read_text())["stands_against"] == against
+        assert oneoff("verify", tmp_path / str(i) / "public").status == 0
+
+
 def test_options_of_a_method(people_csv: Path, tmp_path: Path) -> None:
-    strict = publish(people_csv, tmp_path / "a", "--option", "cuts=strict", "--seed", 1, "--json").json
-    relaxed = publish(people_csv, tmp_path / "b", "--effort", "best", "--seed", 1, "--json").json
+    mondrian = ("--method", "mondrian", "--seed", 1, "--json")
+    strict = publish(people_csv, tmp_path / "a", "--option", "cuts=strict", *mondrian).json
+    relaxed = publish(people_csv, tmp_path / "b", "--effort", "best", *mondrian).json
     assert relaxed["groups"] > strict["groups"], "relaxed cuts go further"
     as_sets = publish(people_csv, tmp_path / "c", "--option", "numeric_as=set", "--method", "hilbert", "--json").json
     assert as_sets["method"] == "hilbert"
@@ -396,12 +424,29 @@ def test_options_of_a_method(people_csv: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        (("--option", "cutz=strict"), "mondrian has no option 'cutz'"),
-        (("--option", "cuts=loose"), "strict, relaxed"),
+        (("--option", "cutz=strict", "--method", "mondrian"), "mondrian has no option 'cutz'"),
+        (("--option", "cuts=loose", "--method", "mondrian"), "strict, relaxed"),
+        (("--option", "cuts=strict"), "transversal has no option 'cuts'"),
+        (("--option", "sweeps=many"), "a number >= 0"),
+        (("--option", "sweeps=-1"), "a number >= 0"),
+        (("--option", "seconds=-1"), "a number >= 0"),
+        (("--option", "seconds=soon"), "a number >= 0"),
+        (("--option", "blocks=0"), "a whole number >= 1"),
+        (("--option", "blocks=two"), "a whole number >= 1"),
+        (("--option", "block_size=1.5"), "a whole number >= 1"),
+        (("--option", "pilot=1.5"), "a share between 0 and 1, true or false"),
+        (("--option", "pilot=-0.1"), "a share between 0 and 1, true or false"),
+        (("--option", "pilot=some"), "a share between 0 and 1, true or false"),
+        (("--option", "block_on=agee", "--option", "blocks=2"), "quasi-identifiers: age, gender, education, country"),
+        (("--option", "block_on=age,occupation", "--option", "blocks=2"), "blocks cannot be cut on 'occupation'"),
+        (("--option", "blocks=2", "--method", "packing"), "packing has no option 'blocks'"),
+        (("--option", "sweeps=-1", "--method", "packing"), ">= 0"),
         (("--option", "cuts"), "--option NAME=VALUE"),
         (("--option", "=strict"), "--option NAME=VALUE"),
         (("--option", "numeric_as=interval"), "range, set"),
         (("--effort", "heroic"), "fast, balanced, best"),
+        (("--effort", "heroic", "--method", "mondrian"), "fast, balanced, best"),
+        (("--effort", "heroic", "--method", "packing"), "fast, balanced, best"),
         (("--effort", "best", "--method", "hilbert"), "hilbert has no option 'effort'"),
         (("--hierarchy", "zip.csv"), "--hierarchy NAME=VALUE"),
         (("--missing", "skip"), "'error', 'drop' or 'category'"),

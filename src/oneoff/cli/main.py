@@ -143,7 +143,8 @@ def anonymize(
     ] = None,
     missing: Annotated[str | None, typer.Option(help="Missing values: error (default), drop, or category.")] = None,
     method: Annotated[
-        str | None, typer.Option(help="auto (default), mondrian, hilbert, heterogeneous, ring, freeform.")
+        str | None,
+        typer.Option(help="auto (default), transversal, mondrian, hilbert, heterogeneous, ring, freeform, packing."),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="An option of the method, e.g. cuts=strict. Repeatable.")

@@ -2,5 +2,7 @@
 
 from oneoff.mechanisms.partitioning.hilbert import hilbert
 from oneoff.mechanisms.partitioning.mondrian import mondrian
+from oneoff.mechanisms.partitioning.packing import packing
+from oneoff.mechanisms.partitioning.transversal import transversal
 
-__all__ = ["hilbert", "mondrian"]
+__all__ = ["hilbert", "mondrian", "packing", "transversal"]

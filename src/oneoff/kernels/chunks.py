@@ -1,0 +1,105 @@
+"""A few groups and their members, in the form in which people change places between them (see deals and moves)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from oneoff.kernels.space import place
+
+__all__ = ["Chunk", "chunk_of", "unit"]
+
+
+class Chunk(NamedTuple):
+    """Every code and value that occurs in the groups has a number of its own, attribute by attribute, ascending.
+
+    first   [groups + 1]               where the members of each group begin
+    code    [members, attributes + 1]  the numbers of a member's codes and, at the end, of the value
+    count   [groups, numbers + 1]      members of each group with each number
+    box     [4, groups, attributes]    the lowest number of each attribute in the group, an inner low and high one, and
+                                       the highest; its users say what they keep there
+    means   [numbers + 1]              the place of a code (`kernels.space.place`)
+    span    [attributes + 2]           where the numbers of each attribute begin, those of the values, and the end
+    limits  [4, numbers + 1]           the ceiling and the floor of a value
+
+    Where values play no part, everybody has the last number as value.
+    """
+
+    first: Any
+    code: Any
+    count: Any
+    box: Any
+    means: Any
+    span: Any
+    limits: Any
+
+
+@njit(cache=True)
+def unit(space: Any, a: int) -> int:
+    """The loss of one more category, or of one more leaf, in whole numbers of 1 / 2**19."""
+    return int(space.unit[a] * 2**19 + 0.5)
+
+
+@njit(cache=True)
+def chunk_of(codes: Any, values: Any, space: Any, limits: Any, start: Any, member: Any, groups: Any) -> Any:
+    """The chunk with these groups: members of group g are the rows member[start[g] : start[g + 1]]. No box yet."""
+    k, d, width = len(groups), codes.shape[1], len(space.position)
+    first = np.zeros(k + 1, np.int64)
+    for i in range(k):
+        first[i + 1] = first[i] + start[groups[i] + 1] - start[groups[i]]
+    code = np.empty((first[k], d + 1), np.uint32)
+    number, by_value, m = np.full(width + limits.shape[1], -1, np.int64), limits.shape[1] > 0, 0
+    for i in range(k):
+        for q in range(start[groups[i]], start[groups[i] + 1]):
+            for a in range(d):
+                code[m, a] = space.attribute[a, 1] + codes[member[q], a]
+                number[code[m, a]] = 0
+            code[m, d] = width + values[member[q]] if by_value else 0
+            if by_value:
+                number[code[m, d]] = 0
+            m += 1
+    span = _number(space, number)
+    return _filled(space, limits, first, code, number, span)
+
+
+@njit(cache=True)
+def _number(space: Any, number: Any) -> Any:
+    """Number what occurs; where the attributes, the values and the end begin."""
+    d, found, width = len(space.attribute), 0, len(space.position)
+    span = np.zeros(d + 2, np.int64)
+    for a in range(d + 1):
+        span[a] = found
+        begin = space.attribute[a, 1] if a < d else width
+        end = begin + space.attribute[a, 2] if a < d else len(number)
+        for x in range(begin, end):
+            if number[x] >= 0:
+                number[x] = found
+                found += 1
+    span[d + 1] = found
+    return span
+
+
+@njit(cache=True)
+def _filled(space: Any, limits: Any, first: Any, code: Any, number: Any, span: Any) -> Any:
+    """The chunk, once everything in it has a number."""
+    (many, d), width, found, k = (code.shape[0], code.shape[1] - 1), len(space.position), span[-1], len(first) - 1
+    means, local = np.zeros(found + 1, np.int32), np.zeros((4, found + 1), np.int64)
+    local[0], local[1], local[3] = 1, 1, 1
+    count, i = np.zeros((k, found + 1), np.int32), 0
+    for m in range(many):
+        while m == first[i + 1]:
+            i += 1
+        for a in range(d):
+            x = code[m, a]
+            code[m, a] = number[x]
+            means[number[x]] = place(space, a, x - space.attribute[a, 1])
+        x = code[m, d]
+        code[m, d] = number[x] if x >= width else found
+        if x >= width:
+            for f in range(4):
+                local[f, number[x]] = limits[f, x - width]
+        for a in range(d + 1):
+            count[i, code[m, a]] += 1
+    return Chunk(first, code, count, np.zeros((4, k, d), np.int32), means, span, local)

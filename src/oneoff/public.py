@@ -1,0 +1,104 @@
+"""What a steward says is public already: another table, an earlier release, or a list of cuts."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.errors import BadValue, UnknownColumn
+from oneoff.releases import Generalized
+from oneoff.releases.cells import Nodes, Ranges
+from oneoff.releases.load import load_release
+from oneoff.table import Table
+from oneoff.table.read import read_table
+
+__all__ = ["public_information"]
+
+
+def public_information(given: Any, table: Table) -> Table | Mapping[str, Any]:
+    """People whose values are public, as a table with the same columns; or cuts for each column.
+
+    given   a table, a frame or a CSV or Parquet file with the same columns; a release, or its folder; a mapping, or a
+            .json or .toml file, of column -> cuts
+    """
+    if isinstance(given, Table):
+        return _with_columns(given, table)
+    if isinstance(given, Generalized):
+        return _with_columns(_plausible_people(given), table)
+    if isinstance(given, Mapping):
+        return given
+    if isinstance(given, str | Path):
+        path = Path(given)
+        if path.is_dir():
+            return _with_columns(_plausible_people(load_release(path)), table)
+        if path.suffix in (".json", ".toml"):
+            return _cuts(path)
+    return read_table(given, **_roles(table), missing="drop")
+
+
+def _roles(table: Table) -> dict[str, Any]:
+    """How the table itself was read."""
+    return {
+        "quasi": [attribute.name for attribute in table.quasi],
+        "sensitive": None if table.sensitive is None else table.sensitive.name,
+        "numeric": [attribute.name for attribute in table.quasi if attribute.kind == "numeric"],
+        "categorical": [a.name for a in table.quasi if a.kind == "categorical" and a.hierarchy is None],
+        "hierarchies": {a.name: a.hierarchy for a in table.quasi if a.hierarchy is not None},
+    }
+
+
+def _with_columns(public: Table, table: Table) -> Table:
+    """The same people, provided that they have the columns of the table."""
+    for attribute in table.quasi:
+        public.attribute(attribute.name)
+    wanted = None if table.sensitive is None else table.sensitive.name
+    found = None if public.sensitive is None else public.sensitive.name
+    if wanted != found:
+        raise UnknownColumn("the public table has another sensitive column", allowed=repr(wanted), got=repr(found))
+    return public
+
+
+def _cuts(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        raise BadValue(f"there is no file {path}", allowed="a .json or .toml file of column -> cuts")
+    try:
+        found = (
+            json.loads(path.read_text("utf-8")) if path.suffix == ".json" else tomllib.loads(path.read_text("utf-8"))
+        )
+    except ValueError as error:
+        raise BadValue(
+            f"{path} cannot be read: {error}", allowed='e.g. {"age": [29, 49], "sex": [["F"], ["M"]]}'
+        ) from None
+    if not isinstance(found, dict) or not all(isinstance(cuts, list) for cuts in found.values()):
+        raise BadValue(f"{path} is no list of cuts", allowed='e.g. {"age": [29, 49], "sex": [["F"], ["M"]]}')
+    return found
+
+
+def _plausible_people(release: Generalized) -> Table:
+    """Somebody for each record who would fit it, by a fixed course of chance: what anybody could make of a release."""
+    rng = np.random.default_rng(0)
+    columns: list[npt.NDArray[np.integer[Any]]] = []
+    for attribute, cells in zip(release.quasi, release.cells, strict=True):
+        if isinstance(cells, Ranges):
+            low, high = cells.low[release.box], cells.high[release.box]
+            columns.append(rng.integers(low, high + 1))
+        elif isinstance(cells, Nodes):
+            assert attribute.hierarchy is not None
+            first, last = attribute.hierarchy.span(cells.level[release.box], cells.node[release.box])
+            columns.append(_nearest_leaf(attribute.leaves, rng.integers(first, last + 1)))
+        else:
+            start, end = cells.start[release.box], cells.start[release.box + 1]
+            columns.append(cells.code[rng.integers(start, end)])
+    codes = np.stack(columns, axis=1).astype(np.int32)
+    return Table(release.quasi, codes, release.sensitive, release.values.copy())
+
+
+def _nearest_leaf(known: npt.NDArray[np.int32], wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The code of each leaf, or of the next one that occurs."""
+    return np.minimum(np.searchsorted(known, wanted), len(known) - 1)
