@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee
-from oneoff.kernels.sweeps import total_loss
+from oneoff.kernels.groups import total_loss
 from oneoff.mechanisms.partitioning import packing
 from oneoff.models import Counts, Model, ValueCaps, parse
 from oneoff.plans import Partition

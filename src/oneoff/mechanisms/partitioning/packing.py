@@ -33,7 +33,6 @@ _STRENGTHS = (0.0, 0.02, 0.04, 0.07, 0.1, 0.14)  # of the reward for values that
 _SAMPLE = 16_384  # people on whom the strength is chosen
 _CYCLE, _SOFT = 10, 7  # of so many sweeps so many count what is rare in a group
 _CHUNK, _DEALS = 128, 16  # groups that exchange members, and members each of them offers at a time
-_MOVE = 5
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class _Job:
 
     def loss(self, groups: Groups) -> int:
         """People times box loss, in whole numbers of 1 / UNIT."""
-        from oneoff.kernels.sweeps import total_loss
+        from oneoff.kernels.groups import total_loss
 
         return int(total_loss(self.table.codes, self.space, *groups).sum())
 
@@ -243,7 +242,7 @@ def _improved(
 
 
 def _swept(job: _Job, groups: Groups, sweep: int, rng: np.random.Generator) -> Groups:
-    """Groups after neighbours exchanged members; after every fifth sweep they also change their sizes.
+    """Groups after neighbours exchanged members; after every second sweep they also change their sizes.
 
     Large groups offer only some members at a time, so they have several turns.
     """
@@ -253,13 +252,14 @@ def _swept(job: _Job, groups: Groups, sweep: int, rng: np.random.Generator) -> G
     (start, member), codes, values = groups, job.table.codes, job.table.values
     soft, size = 1.0 if sweep % _CYCLE < _SOFT else 0.0, np.diff(start)
     deals = min(_DEALS, int(size.max()))
-    for _ in range(min(max(len(member) // int(np.minimum(size, deals).sum()), 1), 4)):
+    turns = round(len(member) / int(np.minimum(size, deals).sum()))
+    for _ in range(min(turns, 4)):
         someone = start[:-1] + (rng.random(len(size)) * size).astype(np.int64)
         order = curve_order(job.table, job.space, member[someone], rng)
         chunks = np.linspace(0, len(order), -(-len(order) // _CHUNK) + 1).astype(np.int64)
         offer = offers(codes, job.space, start, member, rng.random(len(member)), deals)
         redeal(codes, values, job.space, job.limits, start, member, order, chunks, offer, soft)
-    if sweep % _MOVE < _MOVE - 1:
+    if sweep % 2 == 0:
         return start, member
     group = move(codes, values, job.space, job.limits, start, member, order, chunks, job.least)
     return _gathered(group, np.arange(len(group)))

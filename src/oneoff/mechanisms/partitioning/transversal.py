@@ -46,6 +46,7 @@ SWEEPS = {"fast": 6, "balanced": 24, "best": 96}
 _LARGE = 200_000  # people from which half of these will do
 _STRIDE = 512  # members of a bucket that meet in the first matching, about
 _DEEPEST = 1_000  # buckets that take part in it; beyond, groups are so large that chance does as well
+_CHUNK = 128  # groups that exchange members with each other, about: assignments are cubic in it
 _DEALS = 16  # members a group offers in one go; more of them in several goes
 _MOST_DEALS = 64  # of each group in a sweep
 _SOFT = 0.5  # every other sweep also counts what is rare within a group
@@ -171,7 +172,7 @@ def match(
     other. Sensitive values are not an argument, on purpose. The best grouping seen is returned, so more sweeps never
     lose more.
     """
-    from oneoff.kernels.sweeps import assemble, total_loss
+    from oneoff.kernels.groups import assemble, total_loss
 
     budget = budget or Budget(SWEEPS["balanced"])
     no_values = np.zeros(table.rows, dtype=np.int32)
@@ -179,9 +180,7 @@ def match(
     for level in buckets:
         strides = max(1, level.shape[1] // _STRIDE)
         spread = level if strides == 1 else _along_curve(table, space, level, rng)
-        groups.append(
-            assemble(table.codes, no_values, space, spread, strides, _DEEPEST) if level.shape[1] > 1 else level.T
-        )
+        groups.append(assemble(table.codes, space, spread, strides, _DEEPEST) if level.shape[1] > 1 else level.T)
     layout = _Layout.of(groups)
     member = np.concatenate([level.ravel() for level in groups])
     best = member.copy()
@@ -227,7 +226,7 @@ def _sweep(
     rng: np.random.Generator,
 ) -> None:
     """Every group offers the members of some buckets in turn, the same for all groups of a level."""
-    from oneoff.kernels.sweeps import redeal
+    from oneoff.kernels.deals import redeal
 
     groups = layout.movable
     someone = member[layout.start[groups] + rng.integers(0, layout.size[groups])]
@@ -247,11 +246,9 @@ def _sweep(
 
 def _chunks(level: Ints) -> Ints:
     """Where chunks of about 128 groups begin; none spans two levels."""
-    from oneoff.kernels.sweeps import CHUNK
-
     begin = [0]
     for many in np.bincount(level)[np.unique(level)].tolist():
-        pieces = -(-many // CHUNK)
+        pieces = -(-many // _CHUNK)
         base = begin[-1]
         begin += [base + many * piece // pieces for piece in range(1, pieces + 1)]
     return np.array(begin, dtype=np.int64)

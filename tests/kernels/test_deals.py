@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oneoff.kernels.deals import redeal
+from oneoff.kernels.groups import assemble, total_loss
 from oneoff.kernels.matching import UNIT, rematch
 from oneoff.kernels.planning import alike
-from oneoff.kernels.sweeps import assemble, redeal, total_loss
 from oneoff.mechanisms.space import curve_order, space_of
 from oneoff.table import Attribute, Table
 from tests.tables import tables
@@ -175,7 +176,7 @@ def test_first_groups_grow_by_the_best_assignment(table: Table, data: st.DataObj
     many = table.rows // groups
     mixed = np.random.default_rng(data.draw(st.integers(0, 99))).permutation(table.rows)
     buckets, deepest = mixed[: many * groups].reshape(many, groups), data.draw(st.integers(1, many + 1))
-    made = assemble(table.codes, table.values, space_of(table), buckets, 1, deepest)
+    made = assemble(table.codes, space_of(table), buckets, 1, deepest)
     assert np.array_equal(np.sort(made, axis=0), np.sort(buckets.T, axis=0)), "one member of every bucket"
     assert np.array_equal(made[:, deepest:], buckets.T[:, deepest:]), "beyond, members stay where they are"
     for b in range(1, min(many, deepest)):
@@ -187,10 +188,10 @@ def test_first_groups_grow_by_the_best_assignment(table: Table, data: st.DataObj
 
 def test_strides_are_groups_of_their_own(people: Table) -> None:
     buckets = np.random.default_rng(1).permutation(600).reshape(4, 150)
-    made = assemble(people.codes, people.values, space_of(people), buckets, 3, 9)
+    made = assemble(people.codes, space_of(people), buckets, 3, 9)
     for stride in range(3):
         part = np.ascontiguousarray(buckets[:, stride::3])
-        assert np.array_equal(made[stride::3], assemble(people.codes, people.values, space_of(people), part, 1, 9))
+        assert np.array_equal(made[stride::3], assemble(people.codes, space_of(people), part, 1, 9))
 
 
 @given(st.integers(1, 6).flatmap(lambda m: st.lists(st.integers(0, 9), min_size=m * m, max_size=m * m)))
