@@ -203,8 +203,8 @@ def _best(model: Model) -> tuple[Method, str]:
     if all(part.about == "identity" for part in model.parts()):
         return METHODS["mondrian"], (
             "for a promise about identity alone mondrian looks at quasi-identifiers only and so stands against an "
-            "insider; of such methods whose release a recipient can verify alone it loses least. freeform loses "
-            "less still, but its records have no groups to verify"
+            "insider, and a recipient can verify its groups alone. freeform loses less, but has no groups to verify; "
+            "so does packing, which takes longer and is never chosen unasked"
         )
     if METHODS["transversal"].serves_promise(model):
         return METHODS["transversal"], (

@@ -45,7 +45,7 @@ class Job(BaseModel):
     seed: int | None = None
     csv: bool = False
     overwrite: bool = False
-    options: dict[str, str] = {}
+    options: dict[str, bool | int | float | str | list[str]] = {}
 
     def read_table(self) -> Table:
         """The table this job is about."""
@@ -63,6 +63,8 @@ class Job(BaseModel):
                 given[name] = str(Path(given[name]).resolve())
         given["guarantee"] = _with_caps_file_in(Path.cwd(), self.guarantee)
         given["hierarchies"] = {name: str(Path(path).resolve()) for name, path in self.hierarchies.items()}
+        if "public" in self.options:
+            given["options"] = self.options | {"public": str(Path(str(self.options["public"])).resolve())}
         tables = {name: given.pop(name) for name in _BY_NAME if given.get(name)}
         given.pop("hierarchies", None)
         lines = [f"{name} = {_toml(value)}" for name, value in given.items()]
@@ -98,6 +100,8 @@ def _from_file(path: Path) -> dict[str, Any]:
         given["guarantee"] = _with_caps_file_in(path.parent, given["guarantee"])
     if isinstance(given.get("hierarchies"), dict):
         given["hierarchies"] = {name: str(path.parent / str(file)) for name, file in given["hierarchies"].items()}
+    if isinstance(given.get("options"), dict) and "public" in given["options"]:
+        given["options"]["public"] = str(path.parent / str(given["options"]["public"]))
     return given
 
 

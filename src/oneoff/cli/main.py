@@ -6,6 +6,7 @@ import json
 import sys
 import textwrap
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -327,7 +328,7 @@ def _complain(error: OneoffError, status: int) -> NoReturn:
 
 
 def _publish(
-    table: Table, guarantee: str, method: str, seed: int | None, options: dict[str, str], job: str, out: Path, *,
+    table: Table, guarantee: str, method: str, seed: int | None, options: Mapping[str, Any], job: str, out: Path, *,
     csv: bool, overwrite: bool, broken: bool, as_json: bool,
 ) -> None:  # fmt: skip
     from oneoff.publish import publish

@@ -117,7 +117,7 @@ def _other_measures(utility: Utility) -> Iterator[str]:
 
 
 def _made(outcome: Mapping[str, Any]) -> Iterator[str]:
-    yield f"Made with {plain(outcome['method'])} in {outcome['seconds']:.1f} s ({plain(outcome['reason'], 200)})."
+    yield f"Made with {plain(outcome['method'])} in {outcome['seconds']:.1f} s ({plain(outcome['reason'], 400)})."
     if outcome.get("suppressed"):
         yield f"{_people(outcome['suppressed'])} were left out."
     yield from (f"Notice: {plain(notice, 300)}" for notice in outcome.get("notices", ()))

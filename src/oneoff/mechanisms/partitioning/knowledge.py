@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 _SHRINK = 30.0  # people of the whole public that every value's picture is mixed with
 _DOUBT = 4.0  # standard deviations that a predicted share must stay below its ceiling
-_HIDDEN = 2.0  # how much larger differences between people may be than groups show
+_HIDDEN = 3.0  # how much larger differences between people may be than groups show
 _ROUNDS = 20  # of expectation and maximization
 _STEPS = 60_000  # exchanges tried when values are put together, three times over
 _FEW = 20  # people in a bucket below which it does not matter what values it has
@@ -48,18 +48,36 @@ class Knowledge:
     crowd: Ints | None = None
 
     def picture(self, table: Table) -> Floats:
-        """[value, code] the share of people with each code among those who have the value, for all attributes."""
-        marks, values = _offsets(table), len(table.counts)
-        width = int(marks[-1])
-        found = np.empty((values, width))
-        many = np.bincount(self.value, weights=self.weight, minlength=values)
+        """[value, code] the share of people with each code among those who have the value, for all attributes.
+
+        Mixed with a few people of any value, because some values have few.
+        """
+        counted, many = self._count(table, np.ones(len(self.codes), dtype=np.bool_))
+        marks = _offsets(table)
+        for j in range(len(table.quasi)):
+            column = counted[:, marks[j] : marks[j + 1]]
+            column += _SHRINK * column.sum(axis=0) / max(column.sum(), 1e-12)
+        return counted / (many + _SHRINK)[:, None]
+
+    def picture_of(self, table: Table, block: Block, whole: Floats) -> Floats:
+        """Likewise for the public people of a block, mixed with a few from the whole picture."""
+        if block.known is None:
+            return whole
+        inside = np.zeros(len(self.codes), dtype=np.bool_)
+        inside[block.known] = True
+        counted, many = self._count(table, inside)
+        return (counted + _SHRINK * whole) / (many + _SHRINK)[:, None]
+
+    def _count(self, table: Table, inside: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """[value, code] expected people inside with the value and the code; and people with each value."""
+        chosen, values = inside[self.person], len(table.counts)
+        value, weight, person = self.value[chosen], self.weight[chosen], self.person[chosen]
+        columns = []
         for j, attribute in enumerate(table.quasi):
-            key = self.value * attribute.size + self.codes[self.person, j]
-            counted = np.bincount(key, weights=self.weight, minlength=values * attribute.size)
-            counted = counted.reshape(values, attribute.size)
-            whole = counted.sum(axis=0) / max(counted.sum(), 1e-12)
-            found[:, marks[j] : marks[j + 1]] = (counted + _SHRINK * whole) / (many + _SHRINK)[:, None]
-        return found
+            key = value * attribute.size + self.codes[person, j]
+            counted = np.bincount(key, weights=weight, minlength=values * attribute.size)
+            columns.append(counted.reshape(values, attribute.size))
+        return np.concatenate(columns, axis=1), np.bincount(value, weights=weight, minlength=values).astype(np.float64)
 
     def foretells(self, table: Table, bounds: Bounds, block: Block) -> bool:
         """Will the block keep every ceiling? Only if it would also with four standard deviations of bad luck."""
@@ -86,8 +104,8 @@ class Knowledge:
         """Likewise from groups: a straight line through (members inside, members with v), read at "all inside".
 
         Groups hide part of what there is: as one member comes from each bucket, a value that is common among people
-        of one kind is found beside people of other kinds. On real tables half of the distance to the average was
-        left, so it is doubled.
+        of one kind is found beside people of other kinds. On real tables two to three fifths of the distance to the
+        average were left, so it is tripled.
         """
         assert self.crowd is not None
         size = np.bincount(self.crowd).astype(np.float64)

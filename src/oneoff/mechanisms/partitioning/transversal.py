@@ -94,8 +94,11 @@ def transversal(
     values, bounds = _bounds(table, model)
     usual = SWEEPS[effort] // (2 if table.rows >= _LARGE else 1)
     budget, groups = Budget.of(usual, sweeps, seconds, report), list[Ints]()
+    if len(bounds.ceiling[0]) == 1 and not isinstance(public, Mapping):
+        public, pilot = None, False  # values play no part, so there is nothing to know about them
     knowledge = of_table(table, public) if isinstance(public, Table) else None
-    given = _given_blocks(table, space, bounds, blocks, block_size, _names(block_on), public, rng)
+    known = None if knowledge is None else knowledge.codes
+    given = _given_blocks(table, space, bounds, blocks, block_size, _names(block_on), public, known, rng)
     _refuse_ineligible(table, model, values, bounds, given)
     share = _pilot_share(pilot, bounds, given, public)
     pilots, rests = _pilots(values, bounds, given.blocks, share, rng)
@@ -103,12 +106,14 @@ def transversal(
         part = sum(len(block.rows) for block in pilots) / table.rows
         groups = _grouped(table, space, values, bounds, pilots, None, rng, budget.part(0.0, part))
         knowledge = learn(table, [(level, np.sort(values[level], axis=1)) for level in groups])
+        out = np.concatenate([level.ravel() for level in groups])
+        both = zip(rests, given.blocks, strict=True)
+        rests = [replace(rest, known=np.flatnonzero(np.isin(out, block.rows))) for rest, block in both]
         budget, given = budget.part(part, 1.0), replace(given, blocks=rests)
     if knowledge is not None and not given.fixed:
         given = _foretold_blocks(table, space, bounds, given.blocks[0].rows, _names(block_on), knowledge, rng)
         _refuse_ineligible(table, model, values, bounds, given)
-    picture = None if knowledge is None else knowledge.picture(table)
-    groups += _grouped(table, space, values, bounds, given.blocks, picture, rng, budget)
+    groups += _grouped(table, space, values, bounds, given.blocks, knowledge, rng, budget)
     return _checked(table, model, groups)
 
 
@@ -118,15 +123,18 @@ def _grouped(
     values: npt.NDArray[np.int32],
     bounds: Bounds,
     blocks: Sequence[Block],
-    picture: npt.NDArray[np.float64] | None,
+    knowledge: Knowledge | None,
     rng: np.random.Generator,
     budget: Budget,
 ) -> list[Ints]:
     """Groups of all blocks: plan from counts, draw people, forget their values, match."""
     buckets: list[Ints] = []
+    whole = None if knowledge is None else knowledge.picture(table)
     for block in blocks:
         counts = np.bincount(values[block.rows], minlength=len(bounds.ceiling[0]))
-        pack = None if picture is None else partial(pack_alike, table, space, picture)
+        pack = None
+        if knowledge is not None and whole is not None:
+            pack = partial(pack_alike, table, space, knowledge.picture_of(table, block, whole))
         levels = plan_levels(counts, bounds, pack)
         buckets += draw(levels, block.rows, values, rng)
     return match(table, space, buckets, rng, budget)
@@ -285,6 +293,7 @@ def _given_blocks(
     size: int | None,
     columns: list[str] | None,
     public: Table | Mapping[str, Sequence[Any]] | None,
+    known: npt.NDArray[np.int32] | None,
     rng: np.random.Generator,
 ) -> _Found:
     """As the steward says; without a word, one block that public information may still divide.
@@ -298,7 +307,8 @@ def _given_blocks(
     if many is None and size is None:
         return _Found([Block(np.arange(table.rows))], fixed=False)
     one_size = bounds.one_size()
-    return _Found.leaves(cut_blocks(table, space, many=many, size=size, columns=columns, multiple=one_size, rng=rng))
+    tree = cut_blocks(table, space, many=many, size=size, columns=columns, multiple=one_size, rng=rng, known=known)
+    return _Found.leaves(tree)
 
 
 def _foretold_blocks(
@@ -410,7 +420,7 @@ def _refuse_ineligible(
         if excess[worst] > 0
         else f"its {len(block.rows)} people are too few, or have too little of some value"
     )
-    more = f" (and {len(bad) - 1} other blocks)" if len(bad) > 1 else ""
+    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
     raise UnreachableGuarantee(
         f"a block cannot keep {model.spec()} by itself: {block.where}: {why}{more}",
         allowed="blocks that each keep the promise",
