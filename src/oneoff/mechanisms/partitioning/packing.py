@@ -75,9 +75,9 @@ def packing(
     anew; at first the price also counts what is rare in a group, later only the loss; now and then people move to
     another group, and groups dissolve, where that lowers the loss.
 
-    sweeps   how many; by default 15 for half a million rows and more, up to 70 for 10,000, and so on; with effort "fast"
-             a third of that, with "best" four times as many. The groups with the least loss seen are returned, so more sweeps
-             never lose more, and the same seed gives the same groups on any machine
+    sweeps   how many; by default 15 for half a million rows and more, up to 70 for 10,000, and so on; with effort
+             "fast" a third of that, with "best" four times as many. The groups with the least loss seen are returned,
+             so more sweeps never lose more, and the same seed gives the same groups on any machine
     seconds  stop after that time instead, or too; what is returned then depends on the machine
 
     Serves every promise made of ceilings, also with floors, and k-anonymity. Each group keeps the promise by count:
