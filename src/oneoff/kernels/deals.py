@@ -286,9 +286,10 @@ def offers(codes: Any, space: Any, start: Any, member: Any, luck: Any, deals: in
     offer = np.full((len(start) - 1, deals), -1, np.int32)
 
     def run(first: int, last: int) -> None:
-        _offers(codes, space, start[first : last + 1], member, luck, offer[first:last])
+        part = slice(256 * first, 256 * last)
+        _offers(codes, space, start[part.start : part.stop + 1], member, luck, offer[part])
 
-    spread(run, len(offer))
+    spread(run, -(-len(offer) // 256))
     return offer
 
 

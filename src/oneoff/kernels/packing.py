@@ -468,19 +468,20 @@ class _Lists(NamedTuple):
 
 
 @njit(cache=True)
-def complete(column: Any, value: Any, space: Any, limits: Any, least: int, group: Any, late: Any) -> None:
+def complete(column: Any, value: Any, space: Any, limits: Any, least: int, group: Any, late: Any, budget: int) -> None:
     """Find a group for everybody who has none: change `group` so that all groups keep the promise.
 
     late   positions without a group, the hardest to place first
     least  people a group must have
+    budget positions that may be looked at
 
     Each joins the group nearby that takes it at the least loss. Who is left over after that form a group of their own;
     if they may not, each makes one with the groups before and after, as many as it takes; if all of them are not
-    enough, everybody is in one group. Time is limited: when it is used up, all who are still left over make one group
-    with as many others as it takes.
+    enough, everybody is in one group. When the budget is used up, all who are still left over make one group with as
+    many others as it takes.
     """
     lists = _lists(group, len(late))
-    lists.work[2] = (limits[2] > 0).sum()
+    lists.work[1], lists.work[2] = budget, (limits[2] > 0).sum()
     count, seen = np.zeros(limits.shape[1], np.int64), np.zeros(len(space.position), np.int64)
     rest, many = np.empty(len(late), np.int64), 0
     for t in range(len(late)):
@@ -510,7 +511,6 @@ def _lists(group: Any, more: int) -> Any:
     for p in range(n):
         many = max(many, group[p] + 1)
     lists = _Lists(np.zeros((4, many + more + 1), np.int64), np.empty(n, np.int32), group, np.zeros(3, np.int64))
-    lists.work[1] = 256 * n + 2**26
     for p in range(n):
         if group[p] >= 0:
             _append(lists, p, group[p])

@@ -27,7 +27,7 @@ Started = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]  # columns along t
 Groups = tuple[Ints, Ints]  # where each group begins, and the rows of all groups one after the other
 
 _EFFORT = {"fast": 1 / 3, "balanced": 1.0, "best": 4.0}
-_SWEEPS, _LARGE = 15, 500_000  # sweeps through a table of that many rows; more for smaller ones
+_SWEEPS, _LARGE, _SMALL = 15, 500_000, 10_000  # sweeps through a large table, and rows that make it large or small
 _WINDOW = 4096  # people along the curve a new group looks at
 _STRENGTHS = (0.0, 0.02, 0.04, 0.07, 0.1, 0.14)  # of the reward for values that are hard to place
 _SAMPLE = 16_384  # people on whom the strength is chosen
@@ -75,9 +75,9 @@ def packing(
     anew; at first the price also counts what is rare in a group, later only the loss; now and then people move to
     another group, and groups dissolve, where that lowers the loss.
 
-    sweeps   how many; by default 15 for half a million rows and more, up to 70 for 10,000, and so on; with effort
+    sweeps   how many; by default 15 for half a million rows and more, and more for fewer rows, up to 100; with effort
              "fast" a third of that, with "best" four times as many. The groups with the least loss seen are returned,
-             so more sweeps never lose more, and the same seed gives the same groups on any machine
+             so more sweeps never lose more; the same seed gives the same groups on any number of cores
     seconds  stop after that time instead, or too; what is returned then depends on the machine
 
     Serves every promise made of ceilings, also with floors, and k-anonymity. Each group keeps the promise by count:
@@ -91,13 +91,19 @@ def packing(
     _refuse_options(effort, sweeps, seconds)
     job, rng = _job(table, model, numeric_as), rng or np.random.default_rng()
     if sweeps is None and seconds is None:
-        sweeps = _CYCLE * round(_EFFORT[effort] * _SWEEPS * max(1.0, _LARGE / table.rows) ** 0.4 / _CYCLE)
+        sweeps = _usual_sweeps(table.rows, _EFFORT[effort])
     share = _share(sweeps, seconds)
     groups = _improved(job, _first_groups(job, rng), share, rng, report or (lambda _: None))
     partition = Partition(_labels(groups))
     if model.failing(Counts.of_groups(partition.group, table.values), Prior.of(table.counts)).any():
         raise OneoffError(f"packing made a group that breaks {model.spec()}: a defect, nothing was published")
     return partition
+
+
+def _usual_sweeps(rows: int, effort: float) -> int:
+    """Whole cycles; the more the smaller a table is, down to 10,000 rows."""
+    factor: float = (_LARGE / min(max(rows, _SMALL), _LARGE)) ** 0.48
+    return _CYCLE * round(effort * _SWEEPS * factor / _CYCLE)
 
 
 def _job(table: Table, model: Model, numeric_as: str) -> _Job:
@@ -128,8 +134,9 @@ def _first_groups(job: _Job, rng: np.random.Generator) -> Groups:
     values = job.table.values if job.limits.size else np.zeros(job.table.rows, dtype=np.int32)
     mixed = rng.permutation(job.table.rows)
     line = mixed[curve_order(job.table, job.space, mixed, rng)]
-    sizes, odd = _sizes(limits, job.least, len(values)), _oddness(job)
-    worth = _worth(limits, sizes, values)
+    counts, odd = np.bincount(values, minlength=limits.shape[1]), _oddness(job)
+    sizes = _sizes(limits, job.least, counts)
+    worth = _worth(limits, sizes, counts)
 
     def grow(rows: Ints, strength: float) -> Started:
         column, plan = columns(job.table.codes, job.space, rows), np.stack([sizes, (strength * worth).astype(np.int64)])
@@ -144,14 +151,17 @@ def _first_groups(job: _Job, rng: np.random.Generator) -> Groups:
     column, group = started[best] if len(sample) == len(line) else grow(line, tried[best])
     late = np.flatnonzero(group < 0)
     late = late[np.argsort(-sizes[values[line[late]]], kind="stable")]
-    complete(column, values[line], job.space, limits, job.least, group, late)
+    complete(column, values[line], job.space, limits, job.least, group, late, 2**26 + 256 * len(line))
     return _gathered(group, line)
 
 
-def _sizes(limits: Ints, least: int, rows: int) -> Ints:
-    """How large a group is that begins with each value: as its ceiling asks for, and never so small that floors and
-    ceilings leave next to no choice of others."""
-    ceiling, denominator, floor, floor_denominator = limits[:4]
+def _sizes(limits: Ints, least: int, counts: Ints) -> Ints:
+    """How large a group is that begins with each value.
+
+    As its ceiling asks for, and never so small that floors and ceilings leave next to no choice of others. With floors
+    everybody is in a group with the rarest value that has one, so there are at most as many groups as people with it.
+    """
+    (ceiling, denominator, floor, floor_denominator), rows = limits[:4], int(counts.sum())
     own = np.where(ceiling > 0, -(-denominator // np.maximum(ceiling, 1)), rows)
     choice = max(1.0, float((ceiling / denominator).sum()) / 2)
 
@@ -159,19 +169,21 @@ def _sizes(limits: Ints, least: int, rows: int) -> Ints:
         most, needed = ceiling * size // denominator, -(-floor * size // floor_denominator)
         return bool((needed <= most).all() and needed.sum() <= size and most.sum() >= choice * size)
 
-    size = max(least, int(own.max() if (floor > 0).any() else own.min()))
+    size = max(least, int(own.min()))
+    if (floor > 0).any():
+        size = max(size, int(own.max()), rows // max(int(counts[floor > 0].min()), 1))
     while size < rows and not enough(size):
         size += max(1, size // 16)
     return np.minimum(np.maximum(own, size), rows)
 
 
-def _worth(limits: Ints, sizes: Ints, values: npt.NDArray[np.int32]) -> Floats:
+def _worth(limits: Ints, sizes: Ints, counts: Ints) -> Floats:
     """What it is worth to have placed somebody with each value, up to a factor.
 
     A value that asks for a large group spares everybody one more when it joins a group that is large already. A value
     nearly as frequent as its ceiling allows is best not left for later.
     """
-    share = np.bincount(values, minlength=len(sizes)) / len(values)
+    share = counts / counts.sum()
     tight = np.minimum(share * limits[1] / np.maximum(limits[0], 1), 1.0)
     worth: Floats = sizes * (np.log(sizes / sizes.min()) + 4.0 * tight**2) * 2**19
     return worth
@@ -252,17 +264,24 @@ def _swept(job: _Job, groups: Groups, sweep: int, rng: np.random.Generator) -> G
     (start, member), codes, values = groups, job.table.codes, job.table.values
     soft, size = 1.0 if sweep % _CYCLE < _SOFT else 0.0, np.diff(start)
     deals = min(_DEALS, int(size.max()))
+    together = _together(job, len(member) / len(size))
     turns = round(len(member) / int(np.minimum(size, deals).sum()))
     for _ in range(min(turns, 4)):
         someone = start[:-1] + (rng.random(len(size)) * size).astype(np.int64)
         order = curve_order(job.table, job.space, member[someone], rng)
-        chunks = np.linspace(0, len(order), -(-len(order) // _CHUNK) + 1).astype(np.int64)
+        chunks = np.linspace(0, len(order), -(-len(order) // together) + 1).astype(np.int64)
         offer = offers(codes, job.space, start, member, rng.random(len(member)), deals)
         redeal(codes, values, job.space, job.limits, start, member, order, chunks, offer, soft)
     if sweep % 2 == 0:
         return start, member
     group = move(codes, values, job.space, job.limits, start, member, order, chunks, job.least)
     return _gathered(group, np.arange(len(group)))
+
+
+def _together(job: _Job, size: float) -> int:
+    """How many groups of about this size exchange members: fewer where lists of all codes and values would be long."""
+    numbers = min(len(job.space.position) + job.limits.shape[1], _CHUNK * size * (len(job.table.quasi) + 1))
+    return int(min(max(2**24 // numbers, 8), _CHUNK))
 
 
 def _share(sweeps: int | None, seconds: float | None) -> Callable[[int], float]:
