@@ -566,7 +566,7 @@ JOB = 'input = "people.csv"\noutput = "out"\nguarantee = "k-anonymity:2"\nquasi 
         (JOB + "seed = -4\n", ("the seed is not usable", "-4")),
         (JOB + "rows = 2.5\n", ("rows is not usable", "2.5")),
         (JOB + 'missing = "skip"\n', ("missing is not usable", "'skip'")),
-        (JOB + "[options]\ncuts = 3\n", ("options.cuts is not usable", "3")),
+        (JOB + "[options]\ncuts = 3\n", ("unknown kind of cuts", "3")),
         (JOB + '[hierarchies]\nsex = "sex.csv"\n', ("sex.csv' cannot be read",)),
         (JOB.replace('input = "people.csv"\n', ""), ("input is missing",)),
         ('input = "people.csv', ("cannot be read", "TOML", "Unterminated string")),
