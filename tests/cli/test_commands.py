@@ -427,7 +427,7 @@ def test_options_of_a_method(people_csv: Path, tmp_path: Path) -> None:
         (("--option", "cutz=strict", "--method", "mondrian"), "mondrian has no option 'cutz'"),
         (("--option", "cuts=loose", "--method", "mondrian"), "strict, relaxed"),
         (("--option", "cuts=strict"), "transversal has no option 'cuts'"),
-        (("--option", "sweeps=many"), "a number >= 0"),
+        (("--option", "sweeps=many"), "a whole number >= 0"),
         (("--option", "sweeps=-1"), "a number >= 0"),
         (("--option", "seconds=-1"), "a number >= 0"),
         (("--option", "seconds=soon"), "a number >= 0"),

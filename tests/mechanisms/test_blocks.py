@@ -204,6 +204,11 @@ def test_cuts_that_are_no_numbers_are_refused() -> None:
         listed_blocks(aged([1, 2, 3]), {"zip": [1]})
 
 
+def test_cuts_that_fit_no_category_are_refused() -> None:
+    with pytest.raises(BadValue, match="'sex' name no category that occurs"):
+        listed_blocks(aged([1, 2], "FM"), {"sex": [["Female"], ["Male"]]})
+
+
 @given(tables(), st.data())
 def test_listed_blocks_are_everybody_once_and_ignore_values(table: Table, data: st.DataObject) -> None:
     cuts = {}

@@ -127,7 +127,10 @@ class Verdict:
             return f"The promise DOES NOT hold as far as can be checked: {self.problems[0]}."
         subject = "The promise DOES NOT hold" if not self.holds else "The promise holds"
         found = f"against {AGAINST[self.against]}: {self.witness.sentence()}."
-        return f"{subject} by count {found} {self._by_count()}" if self.by_count_only else f"{subject} {found}"
+        if self.by_count_only:
+            return f"{subject} by count {found} {self._by_count()}"
+        insider = " The method keeps it also against somebody who knows how the release was made."
+        return f"{subject} {found}{insider if self.holds and self.stands_against == 'insider' else ''}"
 
     @property
     def by_count_only(self) -> bool:

@@ -242,6 +242,12 @@ def _parts(attribute: Attribute, parts: Sequence[Any]) -> Ints:
     for number, labels in enumerate(parts):
         names = [labels] if isinstance(labels, str) else [str(label) for label in labels]
         part[np.isin(attribute.labels.astype(str), names)] = number
+    if parts and (part == len(parts)).all():
+        raise BadValue(
+            f"the cuts of {attribute.name!r} name no category that occurs",
+            allowed=f"lists of its categories, such as {listing([repr(str(x)) for x in attribute.labels[:3]])}",
+            got=listing(map(repr, parts)),
+        )
     return part
 
 

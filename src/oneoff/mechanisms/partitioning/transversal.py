@@ -154,11 +154,12 @@ class Budget:
 
     @staticmethod
     def of(usual: int, sweeps: int | None, seconds: float | None, report: Report | None = None) -> Budget:
-        for name, given in (("sweeps", sweeps), ("seconds", seconds)):
-            if given is not None and (isinstance(given, bool | str) or given < 0):
-                raise BadValue(f"{name} is not usable", allowed="a number >= 0", got=repr(given))
+        for name, given, kind in (("sweeps", sweeps, int), ("seconds", seconds, int | float)):
+            if given is not None and (isinstance(given, bool) or not isinstance(given, kind) or given < 0):
+                allowed = "a whole number >= 0" if kind is int else "a number >= 0"
+                raise BadValue(f"{name} is not usable", allowed=allowed, got=repr(given))
         stop_at = None if seconds is None else time.perf_counter() + seconds
-        many = usual if sweeps is None else int(sweeps)
+        many = usual if sweeps is None else sweeps
         return Budget(many if seconds is None or sweeps is not None else 10**9, stop_at, report)
 
     def part(self, begin: float, end: float) -> Budget:
