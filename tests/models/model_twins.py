@@ -22,6 +22,7 @@ from oneoff.models import (
     DistinctLDiversity,
     EntropyLDiversity,
     FPrivacy,
+    HierarchyBetaLikeness,
     Joined,
     KAnonymity,
     LDiversity,
@@ -29,6 +30,7 @@ from oneoff.models import (
     RecursiveLDiversity,
     RhoPrivacy,
     TCloseness,
+    TwoSidedBetaLikeness,
     ValueCaps,
 )
 from oneoff.table import Hierarchy
@@ -63,6 +65,18 @@ def keeps(model: Model, group: Group, prior: Group, tree: Hierarchy | None = Non
             return all(a <= (1 + beta) * b for a, b in zip(q, p, strict=True))
         case BetaLikeness(beta):
             return all(a <= (1 + beta) * b and _unsurprising(a, b) for a, b in zip(q, p, strict=True))
+        case TwoSidedBetaLikeness(beta):
+            return all(
+                a <= (1 + beta) * b and (1 + beta) * a >= b and _unsurprising(a, b) and _expected(a, b)
+                for a, b in zip(q, p, strict=True)
+            )
+        case HierarchyBetaLikeness(beta):
+            assert tree is not None
+            return all(
+                a <= (1 + beta) * b and _unsurprising(a, b)
+                for branch in branches(tree)
+                for a, b in [(sum(q[i] for i in branch), sum(p[i] for i in branch))]
+            )
         case DeltaDisclosure(delta):
             return all(_within(a, b, delta) for a, b in zip(q, p, strict=True))
         case TCloseness(t, distance):
@@ -85,6 +99,18 @@ def _varied(group: Group, l: Fraction) -> bool:  # noqa: E741
 def _unsurprising(q: Fraction, p: Fraction) -> bool:
     """q <= (1 - ln p) p, that is p <= exp(1 - q/p)."""
     return q == 0 if p == 0 else not exceeds_exp(p, 1 - q / p)
+
+
+def _expected(q: Fraction, p: Fraction) -> bool:
+    """q >= p / (1 - ln p), that is p <= exp(1 - p/q)."""
+    return p == 0 if q == 0 else p == 0 or not exceeds_exp(p, 1 - p / q)
+
+
+def branches(tree: Hierarchy) -> list[list[int]]:
+    """The leaves below every node but the root, the leaves themselves included."""
+    rows = tree.rows()
+    paths = {tuple(row[h:]) for row in rows for h in range(tree.height)}
+    return [[i for i, row in enumerate(rows) if tuple(row[-len(path) :]) == path] for path in sorted(paths)]
 
 
 def _within(q: Fraction, p: Fraction, delta: Fraction) -> bool:
@@ -231,6 +257,7 @@ def single_models(values: int) -> st.SearchStrategy[Model]:
         st.builds(RecursiveLDiversity, st.fractions(Fraction(1, 9), 8, max_denominator=9), st.integers(1, 5)),
         st.builds(BasicBetaLikeness, factors),
         st.builds(BetaLikeness, factors),
+        st.builds(TwoSidedBetaLikeness, factors),
         st.builds(DeltaDisclosure, st.fractions(Fraction(1, 20), 5, max_denominator=20)),
         st.builds(TCloseness, fractions, st.sampled_from(["equal", "ordered"])),
         st.builds(FPrivacy, factors, fractions),

@@ -11,18 +11,20 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from model_twins import any_models, cases, earth_mover, keeps, single_models, tables, trees
+from model_twins import any_models, branches, cases, earth_mover, keeps, single_models, tables, trees
 
-from oneoff.errors import BadGuarantee, BadValue
+from oneoff.errors import BadGuarantee, BadValue, HierarchyError
 from oneoff.models import (
     BasicBetaLikeness,
     BetaLikeness,
+    Caps,
     Counts,
     DeltaDisclosure,
     DeltaProbability,
     DistinctLDiversity,
     EntropyLDiversity,
     FPrivacy,
+    HierarchyBetaLikeness,
     Joined,
     KAnonymity,
     LDiversity,
@@ -32,6 +34,7 @@ from oneoff.models import (
     RecursiveLDiversity,
     RhoPrivacy,
     TCloseness,
+    TwoSidedBetaLikeness,
     ValueCaps,
 )
 from oneoff.table import Attribute, Hierarchy
@@ -111,6 +114,47 @@ def test_enormous_priors_do_not_overflow(scale: int, counts: list[int]) -> None:
     prior = [count * scale + i for i, count in enumerate(reversed(counts))]
     for model in (TCloseness(1), TCloseness(1, "ordered")):
         assert model.level([counts], prior) == earth_mover(counts, prior, model.distance)
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_branches_are_judged_as_by_their_twin(data: st.DataObject) -> None:
+    groups, prior = data.draw(tables(most=data.draw(st.sampled_from([8, 1000]))))
+    tree = data.draw(trees(len(prior)))
+    model: Model = HierarchyBetaLikeness.on_tree(data.draw(st.fractions(0, 4, max_denominator=12)), tree)
+    level = model.level(groups, prior)
+    at_level = [model.at(level)] if math.isfinite(level) else [model.at(10**9)]
+    for promise in (model, *at_level, *([stronger(model, level)] if 0 < level < math.inf else [])):
+        expected = [keeps(promise, group, prior, tree) for group in groups]
+        assert verdicts(promise, groups, prior) == expected
+    assert at_level[0].holds(groups, prior) is math.isfinite(level)
+    assert level == 0 or math.isinf(level) or not stronger(model, level).holds(groups, prior)
+    scores = model.scores(Counts.of(groups), Prior.of(prior))
+    assert float(scores.max()) == pytest.approx(float(level), abs=1e-6)
+    kept = [group for group in groups if model.holds(group, prior)]
+    if kept:
+        assert model.holds([sum(column) for column in zip(*kept, strict=True)], prior)
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_sets_have_ceilings_like_values(data: st.DataObject) -> None:
+    """Any ranges, also overlapping ones, one by one and in fractions; and joined, the tightest of equal ranges."""
+    groups, prior = data.draw(tables(most=data.draw(st.sampled_from([8, 10**6]))))
+    values = len(prior)
+    ends = st.tuples(st.integers(0, values - 1), st.integers(1, values)).filter(lambda pair: pair[0] < pair[1])
+    share = st.fractions(0, 1, max_denominator=30)
+    some = st.lists(st.tuples(ends, share), max_size=5)
+    caps = []
+    for chosen in (data.draw(some), data.draw(some)):
+        sets = tuple((low, high, cap) for (low, high), cap in dict(chosen).items())
+        caps.append(Caps((Fraction(1),) * values, None, sets))
+        expected = [any(sum(g[low:high]) > cap * sum(g) for low, high, cap in sets) for g in groups]
+        assert caps[-1].failing(Counts.of(groups)).tolist() == expected
+    both = caps[0].minimum(caps[1])
+    assert len({part[:2] for part in both.sets}) == len(both.sets)
+    broken = caps[0].failing(Counts.of(groups)) | caps[1].failing(Counts.of(groups))
+    assert both.failing(Counts.of(groups)).tolist() == broken.tolist()
 
 
 # --- laws of the level
@@ -202,7 +246,7 @@ def test_the_whole_table_keeps_every_reachable_promise(case: tuple[Model, tuple[
     level = model.level(groups, prior)
     if math.isfinite(level):  # some partition reaches this level, so the table as one group does
         assert model.at(level).holds(prior, prior)
-    if isinstance(model, BasicBetaLikeness | BetaLikeness | DeltaDisclosure | TCloseness):
+    if isinstance(model, BasicBetaLikeness | BetaLikeness | TwoSidedBetaLikeness | DeltaDisclosure | TCloseness):
         assert model.holds(prior, prior)
 
 
@@ -267,6 +311,74 @@ def test_enhanced_beta_is_the_logarithm_for_common_values() -> None:
     assert BetaLikeness(5).level([906, 47, 47], prior) == Fraction(906, 600) - 1
 
 
+def test_two_sided_beta_bounds_losses_by_the_same_ratio_as_gains() -> None:
+    prior = [50, 50, 100, 200]
+    assert TwoSidedBetaLikeness(1).holds([1, 4, 4, 7], prior)  # 1/16 is just half of 1/8
+    assert not TwoSidedBetaLikeness("0.9999").holds([1, 4, 4, 7], prior)
+    assert TwoSidedBetaLikeness(1).level([1, 4, 4, 7], prior) == 1
+    assert not TwoSidedBetaLikeness(1).holds([1, 4, 4, 8], prior)  # 1/17 is less
+    assert BetaLikeness(1).holds([1, 4, 4, 8], prior)
+    assert TwoSidedBetaLikeness(5).level([0, 4, 4, 8], prior) == math.inf  # a value may not vanish
+    assert TwoSidedBetaLikeness(0).holds([1, 1, 2, 4], prior)
+
+
+def test_two_sided_beta_is_the_logarithm_for_common_values() -> None:
+    """p = 1/2: the floor is 1 / (2 (1 + ln 2)) = 0.29530805..., whatever beta, and errs on the refusing side."""
+    prior, model = [1, 1], TwoSidedBetaLikeness(5)
+    assert model.holds([29_530_806, 70_469_194], prior)
+    assert not model.holds([29_530_805, 70_469_195], prior)
+    caps = model.caps(prior)
+    assert caps.floor is not None
+    below, above = (Fraction(str(math.log(2))) + Fraction(sign, 10**14) for sign in (-1, 1))
+    assert 1 / (2 * (1 + above)) < caps.floor[0] < 1 / (2 * (1 + below))
+    assert caps.floor[0] * caps.ceiling[0] == Fraction(1, 4)  # the same factor both ways
+    for count in range(1, 60):  # the exact comparison: 1/(2q) <= 1 + ln 2, that is exp(1/(2q) - 1) <= 2
+        assert model.holds([count, 100 - count], prior) is keeps(model, [count, 100 - count], prior)
+
+
+def test_branches_bound_what_values_alone_allow() -> None:
+    rows = [["flu", "lung", "*"], ["cold", "lung", "*"], ["gout", "joint", "*"], ["sprain", "joint", "*"]]
+    tree = Hierarchy.from_rows(rows)
+    assert sorted(branches(tree)) == [[0], [0, 1], [1], [2], [2, 3], [3]]
+    prior, group = [10, 10, 10, 10], [3, 3, 1, 0]
+    model = HierarchyBetaLikeness.on_tree(1, tree)
+    assert BetaLikeness(1).holds(group, prior)
+    assert not model.holds(group, prior)  # lung: 6/7 of at most (1 + ln 2) / 2 = 0.8466
+    assert model.level(group, prior) == math.inf
+    assert model.holds([5, 5, 1, 1], prior)
+    assert model.level([5, 5, 1, 1], prior) == Fraction(2, 3)
+    assert model.caps(prior).sets == ((0, 2, model.caps(prior).sets[0][2]), (2, 4, model.caps(prior).sets[0][2]))
+
+
+def test_branches_come_from_the_hierarchy_of_the_sensitive_column() -> None:
+    tree = Hierarchy.from_rows([["flu", "lung", "*"], ["cold", "lung", "*"], ["gout", "joint", "*"]])
+    bound = HierarchyBetaLikeness(1).bind(Attribute("d", "categorical", np.array(["flu", "gout"], object), tree))
+    assert bound.caps([1, 1]).sets == ()  # lung is no more than flu here
+    whole = HierarchyBetaLikeness(1).bind(
+        Attribute("d", "categorical", np.array(["flu", "cold", "gout"], object), tree)
+    )
+    assert [part[:2] for part in whole.caps([1, 1, 1]).sets] == [(0, 2)]
+    assert whole.at(2) == HierarchyBetaLikeness.on_tree(2, tree)
+    with pytest.raises(BadGuarantee, match="hierarchy") as caught:
+        HierarchyBetaLikeness(1).bind(Attribute("salary", "categorical", np.array(["low", "high"], object)))
+    assert caught.value.hint == "--hierarchy salary=FILE.csv"
+    for used_unbound in (HierarchyBetaLikeness(1), whole):
+        with pytest.raises(BadGuarantee, match="was not given the hierarchy"):
+            used_unbound.holds([1, 1], [1, 1])
+    with pytest.raises(HierarchyError, match="missing from the hierarchy") as missing:
+        HierarchyBetaLikeness(1).bind(Attribute("d", "categorical", np.array(["flu", "mumps", "rash"], object), tree))
+    assert missing.value.got == "mumps, rash"
+
+
+def test_common_values_are_named_that_the_basic_form_leaves_open() -> None:
+    prior = Prior.of([50, 25, 24, 1])
+    assert BasicBetaLikeness(3).unprotected(prior) == (0, 1)
+    assert BasicBetaLikeness("2.999").unprotected(prior) == (0,)
+    assert BasicBetaLikeness("0.5").unprotected(prior) == ()
+    for model in (BetaLikeness(3), TwoSidedBetaLikeness(3), LDiversity(1), KAnonymity(2)):
+        assert model.unprotected(prior) == ()
+
+
 def test_a_missing_value_breaks_delta_disclosure_whatever_delta() -> None:
     assert DeltaDisclosure(1).level([[4, 0], [1, 5]], [5, 5]) == math.inf
     assert not DeltaDisclosure(50).holds([[4, 0], [1, 5]], [5, 5])
@@ -280,7 +392,8 @@ def test_l_diversity_is_about_shares_not_distinct_values() -> None:
 
 
 def test_a_value_outside_the_prior_is_never_believed() -> None:
-    for model in (BasicBetaLikeness(100), BetaLikeness(100), DeltaDisclosure(100), FPrivacy(100, 0)):
+    caps: tuple[Model, ...] = (BasicBetaLikeness(100), BetaLikeness(100), TwoSidedBetaLikeness(100), FPrivacy(100, 0))
+    for model in (*caps, DeltaDisclosure(100)):
         assert model.level([1, 1], [1, 0]) == math.inf
         assert not model.holds([1, 1], [1, 0])
 
@@ -379,7 +492,14 @@ def test_only_promises_that_compare_with_the_whole_table_need_its_prior() -> Non
     free = (KAnonymity(2), DeltaProbability("0.5"), LDiversity(2), DistinctLDiversity(2), RecursiveLDiversity(3, 2))
     for model in (*free, EntropyLDiversity(2), Joined(free)):
         assert model.holds([1, 1])
-    for relative in (BetaLikeness(1), TCloseness(1), DeltaDisclosure(1), FPrivacy(1), RhoPrivacy(0, 1)):
+    for relative in (
+        BetaLikeness(1),
+        TwoSidedBetaLikeness(1),
+        TCloseness(1),
+        DeltaDisclosure(1),
+        FPrivacy(1),
+        RhoPrivacy(0, 1),
+    ):
         with pytest.raises(BadValue, match="prior is needed"):
             relative.holds([1, 1])
 

@@ -14,10 +14,12 @@ from model_twins import any_models, cases, tables, trees
 from oneoff.errors import BadGuarantee
 from oneoff.kernels.rules import allows_groups
 from oneoff.models import (
+    BetaLikeness,
     Counts,
     DeltaDisclosure,
     DistinctLDiversity,
     EntropyLDiversity,
+    HierarchyBetaLikeness,
     Joined,
     KAnonymity,
     LDiversity,
@@ -25,7 +27,9 @@ from oneoff.models import (
     Prior,
     RecursiveLDiversity,
     TCloseness,
+    TwoSidedBetaLikeness,
 )
+from oneoff.table import Hierarchy
 
 Groups = list[list[int]]
 
@@ -81,6 +85,31 @@ def test_distances_on_trees_agree(data: st.DataObject) -> None:
         compare(model.at(t), groups, prior)
 
 
+@settings(max_examples=200)
+@given(st.data())
+def test_ceilings_on_branches_agree(data: st.DataObject) -> None:
+    """Alone, and joined with distances and ceilings that share the arrays of the rule."""
+    groups, prior = data.draw(tables(most=data.draw(st.sampled_from([8, 10**6]))))
+    tree = data.draw(trees(len(prior)))
+    model, others = HierarchyBetaLikeness.on_tree(1, tree), data.draw(any_models(len(prior)))
+    level = model.level(groups, prior)
+    for beta in (level if math.isfinite(level) else 2, data.draw(st.fractions(0, 6, max_denominator=10**6))):
+        compare(model.at(beta), groups, prior)
+        compare(Joined((TCloseness.on_tree("0.3", tree), model.at(beta), others)), groups, prior)
+
+
+def test_a_set_of_values_is_refused_for_its_sum_alone() -> None:
+    tree = Hierarchy.from_rows([["flu", "lung", "*"], ["cold", "lung", "*"], ["gout", "joint", "*"]])
+    model, prior = HierarchyBetaLikeness.on_tree(1, tree), [10, 10, 20]
+    rule = model.rule(prior, 100)
+    assert rule.by_value
+    assert rule.sets == 1  # "lung"; "joint" is no more than gout
+    counts = Counts.of([[3, 3, 1], [5, 5, 2], [5, 1, 4]])  # lung: 6/7, 10/12, 6/10 of at most (1 + ln 2) / 2 = 0.8466
+    assert allows_groups(rule, counts.start, counts.value, counts.count).tolist() == [False, True, True]
+    values_only = BetaLikeness(1).rule(prior, 100)
+    assert allows_groups(values_only, counts.start, counts.value, counts.count).all()
+
+
 def test_several_distances_and_diversities_share_one_rule() -> None:
     parts: tuple[Model, ...] = (
         TCloseness("0.3"),
@@ -90,6 +119,7 @@ def test_several_distances_and_diversities_share_one_rule() -> None:
         KAnonymity(5),
         LDiversity("1.5"),
         DeltaDisclosure(2),
+        TwoSidedBetaLikeness(4),
         EntropyLDiversity(2),
     )
     rng = np.random.default_rng(3)
@@ -171,5 +201,12 @@ def test_values_matter_only_to_promises_about_them() -> None:
     prior = [5, 5]
     assert not KAnonymity(3).rule(prior, 10).by_value
     assert not LDiversity(1).rule(prior, 10).by_value
-    for model in (LDiversity(2), DistinctLDiversity(2), EntropyLDiversity(2), TCloseness(0), DeltaDisclosure(1)):
+    for model in (
+        LDiversity(2),
+        DistinctLDiversity(2),
+        EntropyLDiversity(2),
+        TCloseness(0),
+        DeltaDisclosure(1),
+        TwoSidedBetaLikeness(1),
+    ):
         assert model.rule(prior, 10).by_value

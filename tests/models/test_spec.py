@@ -21,6 +21,7 @@ from oneoff.models import (
     DistinctLDiversity,
     EntropyLDiversity,
     FPrivacy,
+    HierarchyBetaLikeness,
     Joined,
     KAnonymity,
     LDiversity,
@@ -28,6 +29,7 @@ from oneoff.models import (
     RecursiveLDiversity,
     RhoPrivacy,
     TCloseness,
+    TwoSidedBetaLikeness,
     ValueCaps,
     parse,
 )
@@ -47,7 +49,14 @@ def test_a_promise_parses_back(model: Model) -> None:
 
 @given(st.floats(1, 1e9))
 def test_a_level_in_floats_parses_back(level: float) -> None:
-    for model in (LDiversity(level), BetaLikeness(level), DeltaDisclosure(level), RecursiveLDiversity(level, 3)):
+    for model in (
+        LDiversity(level),
+        BetaLikeness(level),
+        TwoSidedBetaLikeness(level),
+        HierarchyBetaLikeness(level),
+        DeltaDisclosure(level),
+        RecursiveLDiversity(level, 3),
+    ):
         assert parse(str(model)) == model
 
 
@@ -64,6 +73,8 @@ def test_a_level_in_floats_parses_back(level: float) -> None:
         ("recursive-l-diversity: l = 4 , c = 3", RecursiveLDiversity(3, 4)),
         ("beta-likeness:beta=1/3", BetaLikeness(Fraction(1, 3))),
         ("basic-beta-likeness:0", BasicBetaLikeness(0)),
+        ("two-sided-beta-likeness:beta=0.5", TwoSidedBetaLikeness("1/2")),
+        ("hierarchy-beta-likeness:3", HierarchyBetaLikeness(3)),
         ("delta-disclosure:delta=1", DeltaDisclosure(1)),
         ("t-closeness:0.2", TCloseness("0.2")),
         ("t-closeness:t=0.2, ordered", TCloseness("0.2", "ordered")),
@@ -209,6 +220,7 @@ def test_enormous_parameters_do_no_harm(size: str) -> None:
     for text in (
         f"beta-likeness:{size}",
         f"basic-beta-likeness:{size}",
+        f"two-sided-beta-likeness:{size}",
         f"delta-disclosure:{size}",
         f"f-privacy:theta={size}",
     ):

@@ -9,12 +9,14 @@ from oneoff.models import (
     DeltaDisclosure,
     DistinctLDiversity,
     EntropyLDiversity,
+    HierarchyBetaLikeness,
     KAnonymity,
     LDiversity,
     Model,
     Prior,
     RecursiveLDiversity,
     TCloseness,
+    TwoSidedBetaLikeness,
 )
 from oneoff.table import Attribute
 
@@ -38,12 +40,14 @@ def _probes(sensitive: Attribute) -> dict[str, Model]:
         "recursive-l-diversity": RecursiveLDiversity(1, 2),
         "basic-beta-likeness": BasicBetaLikeness(0),
         "beta-likeness": BetaLikeness(0),
+        "two-sided-beta-likeness": TwoSidedBetaLikeness(0),
         "delta-disclosure": DeltaDisclosure(1),
         "t-closeness": TCloseness(0),
     }
     if sensitive.kind == "numeric":
         probes["t-closeness,ordered"] = TCloseness(0, "ordered")
     if sensitive.hierarchy is not None:
+        probes["hierarchy-beta-likeness"] = HierarchyBetaLikeness(0).bind(sensitive)
         probes["t-closeness,hierarchical"] = TCloseness(0, "hierarchical").bind(sensitive)
     return probes
 

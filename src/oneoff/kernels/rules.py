@@ -43,6 +43,18 @@ def allows(rule: Any, count: Any, touched: Any, many: int, size: int) -> bool:
     for p in range(len(rule.distances)):
         if not _close(rule.distances[p], rule.ranges, limits[4], rule.total, count, size):
             return False
+    return rule.sets == 0 or _below_ceilings(rule.ranges, rule.sets, count, size)
+
+
+@njit(cache=True)
+def _below_ceilings(ranges: Any, sets: int, count: Any, size: int) -> bool:
+    """The last ranges are sets of values with a ceiling on all of them together."""
+    for r in range(len(ranges) - sets, len(ranges)):
+        found = 0
+        for v in range(ranges[r, 0], ranges[r, 1]):
+            found += count[v]
+        if found * ranges[r, 3] > ranges[r, 2] * size:
+            return False
     return True
 
 

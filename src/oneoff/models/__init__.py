@@ -13,7 +13,12 @@ from oneoff.models.disclosure import DeltaDisclosure
 from oneoff.models.diversity import DistinctLDiversity, EntropyLDiversity, LDiversity, RecursiveLDiversity
 from oneoff.models.identity import DeltaProbability, KAnonymity
 from oneoff.models.joined import Joined
-from oneoff.models.likeness import BasicBetaLikeness, BetaLikeness
+from oneoff.models.likeness import (
+    BasicBetaLikeness,
+    BetaLikeness,
+    HierarchyBetaLikeness,
+    TwoSidedBetaLikeness,
+)
 from oneoff.models.model import CapModel, Level, Model
 from oneoff.models.spec import EXAMPLES, parse
 
@@ -29,6 +34,7 @@ __all__ = [
     "DistinctLDiversity",
     "EntropyLDiversity",
     "FPrivacy",
+    "HierarchyBetaLikeness",
     "Joined",
     "KAnonymity",
     "LDiversity",
@@ -38,6 +44,7 @@ __all__ = [
     "RecursiveLDiversity",
     "RhoPrivacy",
     "TCloseness",
+    "TwoSidedBetaLikeness",
     "ValueCaps",
     "parse",
 ]

@@ -11,10 +11,8 @@ edge just the imbalance of what hangs below it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +23,7 @@ from oneoff.models.counts import Counts, Prior
 from oneoff.models.model import Flags, Floats, Level, Model, parameter
 from oneoff.models.numbers import Number, number_text
 from oneoff.models.rule import RuleDraft
+from oneoff.models.trees import hierarchy_of, node_levels, tree_ranges
 from oneoff.table import Attribute, Hierarchy
 
 __all__ = ["TCloseness"]
@@ -63,7 +62,7 @@ class TCloseness(Model):
     @staticmethod
     def on_tree(t: Number, tree: Hierarchy) -> TCloseness:
         """Hierarchical distance for value codes that are the leaves of this tree, in its order."""
-        return TCloseness(t, "hierarchical", _tree_ranges(tree, np.arange(tree.leaf_count)), tree.height)
+        return TCloseness(t, "hierarchical", tree_ranges(tree, np.arange(tree.leaf_count)), tree.height)
 
     def spec(self) -> str:
         suffix = "" if self.distance == "equal" else f",{self.distance}"
@@ -83,14 +82,8 @@ class TCloseness(Model):
             )
         if self.distance != "hierarchical":
             return self
-        if sensitive.hierarchy is None:
-            raise BadGuarantee(
-                f"{self.spec()} needs a hierarchy of the sensitive values",
-                allowed=f"a hierarchy for column {sensitive.name!r}",
-                hint=f"--hierarchy {sensitive.name}=FILE.csv",
-            )
-        tree = sensitive.hierarchy
-        return replace(self, ranges=_tree_ranges(tree, sensitive.leaves), height=tree.height)
+        tree = hierarchy_of(sensitive, self.spec())
+        return replace(self, ranges=tree_ranges(tree, sensitive.leaves), height=tree.height)
 
     def failing(self, counts: Counts, prior: Prior) -> Flags:
         moved, scale = self._moved(counts, prior)
@@ -146,15 +139,8 @@ class TCloseness(Model):
             return _imbalance(counts, people, np.arange(prior.values)), scale
         if self.distance == "ordered":
             return _imbalance_below(counts, people), scale
-        levels = [_imbalance(counts, people, node) for node in self._levels()]
+        levels = [_imbalance(counts, people, node) for node in node_levels(self.ranges)]
         return sum(levels[1:], start=levels[0]), scale
-
-    def _levels(self) -> Iterator[Ints]:
-        """The node of every value, level by level: a level begins where the first value is counted again."""
-        low, high = np.array(self.ranges, dtype=np.int64).T
-        starts = np.flatnonzero(low == 0)
-        for first, last in pairwise([*starts.tolist(), len(low)]):
-            yield np.repeat(np.arange(last - first), high[first:last] - low[first:last])
 
 
 def _imbalance(counts: Counts, people: npt.NDArray[Any], node: Ints) -> npt.NDArray[Any]:
@@ -201,13 +187,3 @@ def _imbalance_below(counts: Counts, people: npt.NDArray[Any]) -> npt.NDArray[An
     lead = size * before[np.minimum(counts.value[order][counts.start[:-1]], last)]
     moved: npt.NDArray[Any] = lead + np.add.reduceat(inside, counts.start[:-1])
     return moved
-
-
-def _tree_ranges(tree: Hierarchy, leaves: npt.NDArray[Any]) -> tuple[tuple[int, int], ...]:
-    """For every node below the root, the range of value codes under it (`leaves` ascend with the codes)."""
-    ranges = []
-    for level in range(tree.height):
-        node = tree.ancestor[level][leaves]
-        cuts = np.concatenate(([0], np.flatnonzero(np.diff(node)) + 1, [len(node)]))
-        ranges += [(int(low), int(high)) for low, high in pairwise(cuts)]
-    return tuple(ranges)

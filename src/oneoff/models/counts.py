@@ -89,6 +89,16 @@ class Counts:
         found[self.owner[flags]] = True
         return found
 
+    def merged(self, node: Ints) -> Counts:
+        """The same people by coarser values: node[v], which ascends with v, takes the place of v."""
+        width = int(node[-1]) + 1
+        key = self.owner * width + node[self.value]
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        start = np.concatenate(([0], np.cumsum(np.bincount(key[first] // width, minlength=self.groups))))
+        return Counts(start.astype(np.int64), key[first] % width, np.add.reduceat(self.count[order], first))
+
     def group_counts(self, group: int, width: int) -> list[int]:
         """One group as a dense list, for the exact and slow questions."""
         dense = [0] * width
@@ -129,6 +139,11 @@ class Prior:
     def array(self) -> npt.NDArray[Any]:
         """Counts for vector arithmetic: 64-bit where products with group sizes fit, Python integers otherwise."""
         return np.array(self.count, dtype=np.int64 if self.total < 2**31 else object)
+
+    def merged(self, node: Ints) -> Prior:
+        """The same people by coarser values: node[v], which ascends with v, takes the place of v."""
+        first = np.flatnonzero(np.diff(node, prepend=-1))
+        return Prior(tuple(np.add.reduceat(np.array(self.count, dtype=object), first).tolist()))
 
     @property
     def values(self) -> int:

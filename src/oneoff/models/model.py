@@ -82,6 +82,10 @@ class Model(ABC):
         """The ceilings on belief this promise stands for, or None when it is not made of ceilings."""
         return None
 
+    def unprotected(self, prior: Prior) -> tuple[int, ...]:
+        """Values the promise leaves open although it sounds as if it protected them: worth telling who makes it."""
+        return ()
+
     def bind(self, sensitive: Attribute | None) -> Model:
         """The promise with what it needs to know about the sensitive column filled in."""
         if sensitive is None and self.about == "values":

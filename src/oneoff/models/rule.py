@@ -33,10 +33,12 @@ class Rule(NamedTuple):
     total                        people in the whole table
     floors                       how many values have a floor above zero
     by_value                     False when only the size of a group matters
+    sets                         how many sets of values have a ceiling: the last of the ranges
     limits      [5, values]      ceiling (numerator, denominator), floor (likewise), people with a lower value
     recursive   [promises, 3]    c (numerator, denominator) and l: r1 < c (r_l + ... + r_m)
     distances   [promises, 4]    first and last range, bound (numerator, denominator)
-    ranges      [all ranges, 2]  values from .. below ..; their imbalances add up to a distance
+    ranges      [all ranges, 4]  values from .. below ..; their imbalances add up to a distance. Of the last ones,
+                                 the sets, the ceiling (numerator, denominator) on all their values together
     """
 
     least_size: int
@@ -45,6 +47,7 @@ class Rule(NamedTuple):
     total: int
     floors: int
     by_value: bool
+    sets: int
     limits: Ints
     recursive: Ints
     distances: Ints
@@ -77,8 +80,10 @@ class RuleDraft:
         for t, scale, pairs in self.distances:
             small = self._distance(t, scale)
             distances.append((len(ranges), len(ranges) + len(pairs), small.numerator, small.denominator))
-            ranges += pairs
-        promises_about_values = self.least_distinct > 1 or self.least_entropy > 0 or recursive or distances
+            ranges += [(low, high, 0, 1) for low, high in pairs]
+        sets = caps.set_ratios(self.largest)
+        ranges += sets
+        promises_about_values = self.least_distinct > 1 or self.least_entropy > 0 or recursive or distances or sets
         return Rule(
             min(self.least_size, self.largest + 1),  # as good as any larger one, and fits 64 bits
             min(self.least_distinct, self.prior.values + 1),
@@ -86,10 +91,11 @@ class RuleDraft:
             self.prior.total,
             int((floor[0] > 0).sum()),
             bool((ceiling[0] < ceiling[1]).any() or (floor[0] > 0).any() or promises_about_values),
+            len(sets),
             np.stack([*ceiling, *floor, below[:-1].astype(np.int64)]),
             _ints(recursive, 3),
             _ints(distances, 4),
-            _ints(ranges, 2),
+            _ints(ranges, 4),
         )
 
     def _recursive(self, c: Fraction, length: int) -> tuple[int, int, int]:

@@ -12,7 +12,12 @@ from oneoff.models.disclosure import DeltaDisclosure
 from oneoff.models.diversity import DistinctLDiversity, EntropyLDiversity, LDiversity, RecursiveLDiversity
 from oneoff.models.identity import DeltaProbability, KAnonymity
 from oneoff.models.joined import Joined
-from oneoff.models.likeness import BasicBetaLikeness, BetaLikeness
+from oneoff.models.likeness import (
+    BasicBetaLikeness,
+    BetaLikeness,
+    HierarchyBetaLikeness,
+    TwoSidedBetaLikeness,
+)
 from oneoff.models.model import Model
 
 __all__ = ["EXAMPLES", "parse"]
@@ -25,6 +30,8 @@ EXAMPLES: dict[str, str] = {
     "recursive-l-diversity": "recursive-l-diversity:c=3,l=4",
     "beta-likeness": "beta-likeness:3",
     "basic-beta-likeness": "basic-beta-likeness:3",
+    "two-sided-beta-likeness": "two-sided-beta-likeness:3",
+    "hierarchy-beta-likeness": "hierarchy-beta-likeness:3",
     "delta-disclosure": "delta-disclosure:1",
     "t-closeness": "t-closeness:0.2 or t-closeness:0.2,ordered",
     "f-privacy": "f-privacy:theta=8,base=0.02 or f-privacy:caps.csv",
@@ -139,6 +146,8 @@ _BUILD: dict[str, Callable[[str, str], Model]] = {
     "recursive-l-diversity": _recursive,
     "beta-likeness": _one(BetaLikeness, "beta"),
     "basic-beta-likeness": _one(BasicBetaLikeness, "beta"),
+    "two-sided-beta-likeness": _one(TwoSidedBetaLikeness, "beta"),
+    "hierarchy-beta-likeness": _one(HierarchyBetaLikeness, "beta"),
     "delta-disclosure": _one(DeltaDisclosure, "delta"),
     "t-closeness": _closeness,
     "f-privacy": _f_privacy,

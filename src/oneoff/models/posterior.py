@@ -1,0 +1,36 @@
+"""Beliefs after a random channel, compared exactly with what a promise allows.
+
+joint[v, i] is the weight of "has i and shows v" in whole numbers of any size; whoever sees v believes i with
+joint[v, i] / sum of joint[v].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.models.caps import Caps
+
+__all__ = ["breaking"]
+
+
+def breaking(joint: npt.NDArray[Any], caps: Caps) -> npt.NDArray[np.bool_]:
+    """flags[v, i]: seeing v makes i, or a set it is in, more likely than allowed; or less, under a floor."""
+    seen = joint.sum(axis=1)[:, None]
+    top, bottom = _terms([min(cap, 1) for cap in caps.ceiling])
+    flags = joint * bottom > top * seen
+    if caps.floor is not None:
+        top, bottom = _terms(caps.floor)
+        flags |= joint * bottom < top * seen
+    for low, high, cap in caps.sets:
+        together = joint[:, low:high].sum(axis=1, keepdims=True)
+        flags[:, low:high] |= together * cap.denominator > cap.numerator * seen
+    answer: npt.NDArray[np.bool_] = flags.astype(np.bool_)
+    return answer
+
+
+def _terms(fractions: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    tops, bottoms = zip(*((fraction.numerator, fraction.denominator) for fraction in fractions), strict=True)
+    return np.array(tops, dtype=object), np.array(bottoms, dtype=object)
