@@ -8,6 +8,7 @@ the size. (When a person fits several groups the belief is an average over them 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -20,17 +21,18 @@ from oneoff.audit.linking import insider_counts, reader_counts
 from oneoff.audit.outlier import outlier_attack
 from oneoff.audit.reader import ReaderView, reader_view
 from oneoff.audit.swaps import swap_attack
-from oneoff.errors import listing
+from oneoff.errors import OneoffError, listing
 from oneoff.models import Caps, Counts, Model, Prior, parse
-from oneoff.releases import Generalized
+from oneoff.releases import Bucketized, Generalized, Perturbed, Published
 from oneoff.table import Attribute, Table
 from oneoff.table.classes import Risk, look_alikes, risk_of_classes
 
-__all__ = ["PartVerdict", "Verdict", "Witness", "audit", "judge"]
+__all__ = ["PartVerdict", "Verdict", "Witness", "audit", "judge", "judge_part", "tightest"]
 
 AGAINST = {
     "reader": "a reader who has the release and knows everybody's quasi-identifiers",
     "graph": "a reader who also knows which people each record covers, and takes them to be equally likely",
+    "prior": "somebody who knows everybody's quasi-identifiers, the matrix of chances and how common each value is",
 }
 
 
@@ -43,6 +45,8 @@ class Witness:
     at_least  True when `allowed` is a lower bound (delta-disclosure forbids values to become unlikely, too)
     group     the number of the group; in a release without groups, the row of the person in the table
     people    people in the group; in a release without groups, records that could be the person's
+    place     what the crowd is called: "group", "bucket", or "class" of people with the same quasi-identifiers
+    shown     the value that was seen, in a release of perturbed values
     """
 
     group: int
@@ -53,17 +57,23 @@ class Witness:
     subject: str = "value"
     at_least: bool = False
     grouped: bool = True
+    place: str = "group"
+    shown: str | None = None
 
     def sentence(self) -> str:
         noun, nouns = ("person", "people") if self.grouped else ("record", "records")
-        people = f"1 {noun}" if self.people == 1 else f"{self.people} {nouns}"
+        people = f"1 {noun}" if self.people == 1 else f"{self.people:,} {nouns}"
         bound = "at least" if self.at_least else "at most"
-        worst = f"group {self.group} ({people})" if self.grouped else f"the person in row {self.group} ({people})"
+        worst = (
+            f"{self.place} {self.group} ({people})" if self.grouped else f"the person in row {self.group} ({people})"
+        )
+        if self.shown is not None:
+            worst = f"anyone whose record shows '{listing([self.shown])}' ({people})"
         if self.subject == "level":
             return f"the worst, {worst}, reaches {self.belief:.4g}; {bound} {self.allowed:.4g} is allowed"
         belief = f"{100 * self.belief:.4g}%; {bound} {100 * self.allowed:.4g}% is allowed"
         if self.subject == "identity":
-            where = f"in the smallest group ({people})" if self.grouped else f"for {worst}"
+            where = f"in the smallest {self.place} ({people})" if self.grouped else f"for {worst}"
             return f"{where} a record is somebody's with a probability of {belief}"
         whom = f"anyone in {worst}" if self.grouped else worst
         return f"at worst '{listing([self.value])}' can be believed of {whom} with {belief}"
@@ -177,28 +187,45 @@ def _plain(witness: Witness) -> dict[str, Any]:
     return asdict(witness) | {"belief": finite(witness.belief)}
 
 
-def audit(release: Generalized, table: Table | None = None, guarantee: str | Model | None = None) -> Verdict:
+def audit(release: Published, table: Table | None = None, guarantee: str | Model | None = None) -> Verdict:
     """Judge the records of a release by its own promise or another one.
 
     With the table, the records are also compared with it: nobody lost or doubled, every value inside what is shown.
     Without it the prior is the one the release states, which must then be that of its records. A release in groups
     that stands against nobody is attacked, too, as somebody would who knows how the groups were made.
     """
+    from oneoff.audit.exact import judge_bucketized, judge_perturbed
+
     model = release.model if guarantee is None else parse(guarantee).bind(release.sensitive)
-    problems = _problems(release, table)
     before = None if table is None else risk_of_classes(_sizes(look_alikes(list(table.codes.T))))
-    if release.group is None:
-        return replace(_judge_each(release, table, model, before, problems), stands_against=release.against)
+    match release:
+        case Perturbed():
+            verdict = judge_perturbed(release, table, model, before)
+        case Bucketized():
+            verdict = judge_bucketized(release, table, model, before)
+        case Generalized() if release.group is None:
+            verdict = _judge_each(release, table, model, before, _problems(release, table))
+        case Generalized():
+            verdict = _judge_groups(release, table, model, before, _problems(release, table))
+        case _:
+            raise OneoffError(f"there is no audit of a {type(release).__name__}")
+    return replace(verdict, stands_against=release.against)
+
+
+def _judge_groups(
+    release: Generalized, table: Table | None, model: Model, before: Risk | None, problems: tuple[str, ...]
+) -> Verdict:
+    assert release.group is not None
     group, values = look_alikes([release.group]), release.values
     counts = Counts.of_groups(group, values)
-    verdict = judge(model, counts, group, values, release.counts, release.sensitive, "reader", before, problems)
+    verdict = judge(model, counts, group, values, release.counts, release.sensitive, before=before, problems=problems)
     if release.links is not None:
-        people = {name: column[release.links] for name, column in verdict._people.items()}
-        object.__setattr__(verdict, "_people", people)
+        people = {name: column[release.links] for name, column in verdict.per_person().items()}
+        verdict = replace(verdict, _people=people)
     attacks: tuple[Attack, ...] = ()
     if table is not None and release.against == "nobody" and not problems:
         attacks = _attacks(release, table, model)
-    return replace(verdict, stands_against=release.against, attacks=attacks)
+    return replace(verdict, attacks=attacks)
 
 
 def _attacks(release: Generalized, table: Table, model: Model) -> tuple[Attack, ...]:
@@ -249,36 +276,51 @@ def judge(
     before: Risk | None = None,
     problems: tuple[str, ...] = (),
     grouped: bool = True,
+    place: str = "group",
+    identity: npt.NDArray[np.int64] | None = None,
 ) -> Verdict:
     """The verdict on people who each hide in a crowd of records.
 
-    counts   the values shown in each crowd: a group, or the records that could be one person's
-    crowd    the crowd of every person; values: each person's own
+    counts     the values shown in each crowd: a group, or the records that could be one person's
+    crowd      the crowd of every person; values: each person's own
+    identity   the crowd of every person as far as it matters who they are, when that is another one
     """
     prior, people = Prior(tuple(prior_counts.tolist())), np.bincount(crowd, minlength=counts.groups)
-    failing = [part.failing(counts, prior) for part in model.parts()]
-    parts = tuple(
-        _judge_part(part, counts, prior, fails, people, sensitive, grouped)
-        for part, fails in zip(model.parts(), failing, strict=True)
-    )
-    witness = max(parts, key=lambda part: (not part.holds, _strain(part.witness))).witness
+    classes = crowd if identity is None else identity
+    alike = counts if identity is None else Counts.of_groups(identity, np.zeros_like(identity))
+    parts, above = [], np.zeros(len(crowd), dtype=np.bool_)
+    for part in model.parts():
+        named = part.about == "identity" and identity is not None
+        inside, where = (alike, classes) if named else (counts, crowd)
+        size, called = (alike.size, "class") if named else (people, place)
+        fails = part.failing(inside, prior)
+        judged = judge_part(part, inside, prior, fails, size, sensitive, called)
+        parts.append(replace(judged, witness=replace(judged.witness, grouped=grouped)))
+        above |= fails[where]
+    witness = tightest(parts)
     return Verdict(
         guarantee=model.spec(),
         holds=all(part.holds for part in parts) and not problems,
         worst=witness.belief,
         witness=witness,
-        parts=parts,
-        levels=reached(counts, prior, sensitive),
+        parts=tuple(parts),
+        levels=reached(counts, prior, sensitive)
+        | ({} if identity is None else {"k-anonymity": float(alike.size.min())}),
         rows=len(crowd),
         groups=counts.groups if grouped else None,
-        people_above=int(people[np.logical_or.reduce(failing)].sum()),
+        people_above=int(above.sum()),
         certain=int(people[counts.distinct == 1].sum()) if sensitive is not None else 0,
         against=against,
-        risk_after=risk_of_classes(people, counts.size),
+        risk_after=risk_of_classes(people, counts.size) if identity is None else risk_of_classes(alike.size),
         risk_before=before,
         problems=problems,
         _people=_per_person(model, counts, prior, crowd, values),
     )
+
+
+def tightest(parts: Sequence[PartVerdict]) -> Witness:
+    """The worst case of the promise that is broken, or nearest to breaking."""
+    return max(parts, key=lambda part: (not part.holds, _strain(part.witness))).witness
 
 
 def _strain(witness: Witness) -> float:
@@ -287,14 +329,14 @@ def _strain(witness: Witness) -> float:
     return reached / bound if bound > 0 else math.inf
 
 
-def _judge_part(
+def judge_part(
     model: Model,
     counts: Counts,
     prior: Prior,
     fails: npt.NDArray[np.bool_],
     people: npt.NDArray[np.int64],
     sensitive: Attribute | None,
-    grouped: bool,
+    place: str,
 ) -> PartVerdict:
     return PartVerdict(
         guarantee=model.spec(),
@@ -302,7 +344,7 @@ def _judge_part(
         holds=not fails.any(),
         level=float(model.worst_level(counts, prior)),
         people_above=int(people[fails].sum()),
-        witness=replace(_witness(model, counts, prior, fails, sensitive), grouped=grouped),
+        witness=replace(_witness(model, counts, prior, fails, sensitive), place=place),
     )
 
 
@@ -328,10 +370,29 @@ def _witness(
 
 def _ceilings_decide(caps: Caps, counts: Counts, fails: npt.NDArray[np.bool_]) -> bool:
     """False when the promise breaks only because some value became too unlikely."""
-    return caps.floor is None or not fails.any() or bool(Caps(caps.ceiling).failing(counts).any())
+    return caps.floor is None or not fails.any() or bool(replace(caps, floor=None).failing(counts).any())
 
 
 def _too_likely(caps: Caps, counts: Counts, sensitive: Attribute) -> Witness:
+    """The value nearest to its cap or, where sets of values have caps that are nearer, the set."""
+    return max([_likeliest(caps, counts, sensitive), *_likeliest_sets(caps, counts, sensitive)], key=_strain)
+
+
+def _likeliest_sets(caps: Caps, counts: Counts, sensitive: Attribute) -> Iterator[Witness]:
+    """One for each layer of sets, under the name of the node the values of the set have in common."""
+    for node, layer in caps.layers():
+        people = counts.merged(node)
+        entry = _worst_entry(people, [float(cap) for cap in layer.ceiling])
+        group, found = int(people.owner[entry]), int(people.value[entry])
+        if sensitive.hierarchy is None or layer.ceiling[found] >= 1:  # only values outside the sets of this layer
+            continue
+        leaves = sensitive.leaves[node == found]
+        name = str(sensitive.hierarchy.labels_of(*sensitive.hierarchy.lca(leaves[0], leaves[-1])))
+        belief = float(people.count[entry] / people.size[group])
+        yield Witness(group, int(people.size[group]), name, belief, float(layer.ceiling[found]))
+
+
+def _likeliest(caps: Caps, counts: Counts, sensitive: Attribute) -> Witness:
     entry = _worst_entry(counts, [float(cap) for cap in caps.ceiling])
     group, value = int(counts.owner[entry]), int(counts.value[entry])
     belief = float(counts.count[entry] / counts.size[group])

@@ -1,9 +1,11 @@
-"""WHAT WAS DECIDED: which rows are published together, before any value is written.
+"""WHAT WAS DECIDED: which rows are published together, or what chance may do to a value, before any is written.
 
-A plan holds row indices and group numbers, never labels. The same plan can be released in more than one form.
+A plan holds row indices, group numbers and probabilities, never labels. The same plan can be released in more than one
+form.
 """
 
+from oneoff.plans.channel import Channel
 from oneoff.plans.links import Links
 from oneoff.plans.partition import Partition
 
-__all__ = ["Links", "Partition"]
+__all__ = ["Channel", "Links", "Partition"]

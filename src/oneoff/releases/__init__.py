@@ -5,6 +5,21 @@ published records. Links from people to records exist only in memory and in the 
 """
 
 from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
+from oneoff.releases.exact import Bucketized, Perturbed, bucketize, perturb
 from oneoff.releases.generalized import Generalized, generalize, generalize_each
+from oneoff.releases.published import Published
 
-__all__ = ["Cells", "Generalized", "Nodes", "Ranges", "Sets", "generalize", "generalize_each"]
+__all__ = [
+    "Bucketized",
+    "Cells",
+    "Generalized",
+    "Nodes",
+    "Perturbed",
+    "Published",
+    "Ranges",
+    "Sets",
+    "bucketize",
+    "generalize",
+    "generalize_each",
+    "perturb",
+]

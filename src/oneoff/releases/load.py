@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from oneoff.errors import DamagedRelease, OneoffError, listing
-from oneoff.models import Joined, Model, ValueCaps, parse
-from oneoff.plans import Links
+from oneoff.models import Counts, Joined, Model, ValueCaps, parse
+from oneoff.plans import Channel, Links
 from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
+from oneoff.releases.exact import Bucketized, Perturbed
 from oneoff.releases.generalized import Generalized
-from oneoff.releases.write import FORMAT, describe, published
+from oneoff.releases.published import Published
+from oneoff.releases.write import FORMAT, describe, public_files
 from oneoff.table import Attribute, Hierarchy
 from oneoff.table.classes import look_alikes
 from oneoff.table.hierarchy import label_texts
@@ -27,16 +30,16 @@ from oneoff.table.hierarchy import label_texts
 __all__ = ["load_graph", "load_links", "load_release"]
 
 
-def load_release(folder: str | PathLike[str]) -> Generalized:
+def load_release(folder: str | PathLike[str]) -> Published:
     """Read a public half (or the folder that holds it), refusing files that were changed after they were written."""
     public = Path(folder)
     if not (public / "release.json").exists() and (public / "public" / "release.json").exists():
         public = public / "public"
     described = _described(public)
     try:
-        frame = pq.read_table(public / "data.parquet")
-        release = _assemble(described, frame)
-        _refuse_contradictions(release, described, frame)
+        frames = {name: pq.read_table(public / name) for name in described["files"] if name.endswith(".parquet")}
+        release = _ASSEMBLE[described["form"]](described, frames)
+        _refuse_contradictions(release, described, frames)
     except (OneoffError, KeyError, TypeError, ValueError, IndexError, AttributeError, pa.ArrowException) as error:
         raise _damaged(f"{str(public)!r} does not fit its description", f"{type(error).__name__}: {error}") from error
     return release
@@ -80,11 +83,8 @@ def _described(public: Path) -> dict[str, Any]:
     if version != FORMAT:
         raise _damaged(f"{str(public)!r} has an unknown format", f"format {version}, this version reads {FORMAT}")
     stray = sorted({path.name for path in public.iterdir()} - {*files, "release.json"})
-    if "data.parquet" not in files or stray:
-        raise _damaged(
-            f"{str(public)!r} does not hold just what it lists",
-            f"files it does not list: {listing(stray)}" if stray else "data.parquet is not listed",
-        )
+    if stray:
+        raise _damaged(f"{str(public)!r} does not hold just what it lists", f"files it does not list: {listing(stray)}")
     for name, digest in files.items():
         path = public / name
         if Path(name).name != name or not path.is_file():
@@ -94,32 +94,100 @@ def _described(public: Path) -> dict[str, Any]:
     return described
 
 
-def _assemble(described: dict[str, Any], frame: pa.Table) -> Generalized:
+def _generalized(described: dict[str, Any], frames: dict[str, pa.Table]) -> Generalized:
+    frame = frames["data.parquet"]
     parts = [_read_cells(quasi, frame) for quasi in described["quasi"]]
     group = frame["group"].to_numpy().astype(np.int32) if "group" in frame.column_names else None
     box, first = _boxes([cells for _, cells in parts], group)
-    sensitive, values = _sensitive(described["sensitive"], frame)
     keep, kept = _kept(described["keep"], frame)
+    sensitive = _sensitive(described["sensitive"])
     return Generalized(
-        method=str(described["method"]),
-        model=_model(described["promises"], sensitive),
+        **_common(described, sensitive),
         quasi=tuple(attribute for attribute, _ in parts),
         cells=tuple(_take(cells, first) for _, cells in parts),
         box=box.astype(np.int32),
         group=group,
-        sensitive=sensitive,
-        values=values,
-        counts=np.array(described["prior"], dtype=np.int64),
+        values=_values(sensitive, frame),
         keep=keep,
         kept=kept,
-        against=str(described["stands_against"]),
     )
 
 
-def _refuse_contradictions(release: Generalized, described: dict[str, Any], frame: pa.Table) -> None:
+def _perturbed(described: dict[str, Any], frames: dict[str, pa.Table]) -> Perturbed:
+    frame = frames["data.parquet"]
+    quasi, codes = _exact(described["quasi"], frame)
+    sensitive = _sensitive(described["sensitive"])
+    weight = np.array(described["channel"]["weights"], dtype=np.int64)
+    if sensitive is None or len(weight) != sensitive.size:
+        raise ValueError("the channel does not fit the sensitive values")
+    return Perturbed(
+        **_common(described, sensitive),
+        quasi=quasi,
+        codes=codes,
+        values=_values(sensitive, frame),
+        channel=Channel(weight),
+    )
+
+
+def _bucketized(described: dict[str, Any], frames: dict[str, pa.Table]) -> Bucketized:
+    frame, second = frames["qit.parquet"], frames["sat.parquet"]
+    quasi, codes = _exact(described["quasi"], frame)
+    sensitive = _sensitive(described["sensitive"])
+    bucket, owner, count = (
+        column.to_numpy().astype(np.int64) for column in (frame["bucket"], second["bucket"], second["count"])
+    )
+    value = _values(sensitive, second)
+    many = int(described["buckets"])
+    if (count < 1).any() or (np.diff(owner * len(described["prior"]) + value) <= 0).any():
+        raise ValueError("sat.parquet lists a value of a bucket twice, out of order or without people")
+    if set(owner.tolist()) != set(range(many)) or not np.array_equal(
+        np.bincount(bucket, minlength=many), np.bincount(owner, weights=count, minlength=many)
+    ):
+        raise ValueError("the two tables disagree about how many people a bucket has")
+    start = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=many))))
+    return Bucketized(
+        **_common(described, sensitive),
+        quasi=quasi,
+        codes=codes,
+        bucket=bucket.astype(np.int32),
+        shares=Counts(start, value.astype(np.int64), count),
+    )
+
+
+_ASSEMBLE: dict[str, Callable[[dict[str, Any], dict[str, pa.Table]], Published]] = {
+    Generalized.form: _generalized,
+    Perturbed.form: _perturbed,
+    Bucketized.form: _bucketized,
+}
+
+
+def _common(described: dict[str, Any], sensitive: Attribute | None) -> dict[str, Any]:
+    """What every form of release states in the same way."""
+    return {
+        "method": str(described["method"]),
+        "model": _model(described["promises"], sensitive),
+        "sensitive": sensitive,
+        "counts": np.array(described["prior"], dtype=np.int64),
+        "against": str(described["stands_against"]),
+    }
+
+
+def _exact(described: list[dict[str, Any]], frame: pa.Table) -> tuple[tuple[Attribute, ...], npt.NDArray[np.int32]]:
+    """Quasi-identifiers that are shown as they are."""
+    attributes, columns = [], []
+    for quasi in described:
+        column = _array(frame[quasi["name"]].combine_chunks())
+        labels, codes = np.unique(column, return_inverse=True)
+        attributes.append(Attribute(quasi["name"], quasi["kind"], labels))
+        columns.append(codes.astype(np.int32))
+    return tuple(attributes), np.stack(columns, axis=1)
+
+
+def _refuse_contradictions(release: Published, described: dict[str, Any], frames: dict[str, pa.Table]) -> None:
     """Writing the release again must give the very same records and the very same description."""
-    if not published(release).equals(frame):
-        raise ValueError("data.parquet has columns, types or values that release.json does not describe")
+    for name, frame in (public_files(release)).items():
+        if not frame.equals(frames[name]):
+            raise ValueError(f"{name} has columns, types or values that release.json does not describe")
     again = describe(release) | {"files": described["files"]}
     wrong = [name for name in again.keys() | described.keys() if again.get(name) != described.get(name)]
     if wrong:
@@ -251,14 +319,19 @@ def _take(cells: Cells, records: npt.NDArray[np.int64]) -> Cells:
             return Sets(new, code[picked])
 
 
-def _sensitive(described: dict[str, Any] | None, frame: pa.Table) -> tuple[Attribute | None, npt.NDArray[np.int32]]:
+def _sensitive(described: dict[str, Any] | None) -> Attribute | None:
     if described is None:
-        return None, np.zeros(frame.num_rows, dtype=np.int32)
+        return None
     tree = described["hierarchy"]
     labels = _labels(described["values"], described["type"])
     hierarchy = None if tree is None else Hierarchy.from_rows(tree, described["name"])
-    attribute = Attribute(described["name"], described["kind"], labels, hierarchy)
-    return attribute, _codes(frame[described["name"]].combine_chunks(), labels)
+    return Attribute(described["name"], described["kind"], labels, hierarchy)
+
+
+def _values(sensitive: Attribute | None, frame: pa.Table) -> npt.NDArray[np.int32]:
+    if sensitive is None:
+        return np.zeros(frame.num_rows, dtype=np.int32)
+    return _codes(frame[sensitive.name].combine_chunks(), sensitive.labels)
 
 
 def _kept(names: list[str], frame: pa.Table) -> tuple[tuple[Attribute, ...], npt.NDArray[np.int32] | None]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,19 +22,19 @@ from oneoff.errors import FolderExists, FolderNotWritable, OutputError, PromiseB
 from oneoff.models import Caps, Model, ValueCaps
 from oneoff.models.numbers import fraction_below, number_text
 from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
+from oneoff.releases.exact import Bucketized, Perturbed
+from oneoff.releases.generalized import Generalized
+from oneoff.releases.published import Published
 from oneoff.table import Attribute
 
-if TYPE_CHECKING:
-    from oneoff.releases.generalized import Generalized
-
-__all__ = ["FORMAT", "describe", "published", "refuse_existing", "write_release"]
+__all__ = ["FORMAT", "describe", "public_files", "published", "refuse_existing", "sensitive_table", "write_release"]
 
 FORMAT = 1
 _MOST_ITEMS = 200_000_000
 
 
 def write_release(
-    release: Generalized, folder: Path, *, csv: bool = False, overwrite: bool = False, even_if_broken: bool = False
+    release: Published, folder: Path, *, csv: bool = False, overwrite: bool = False, even_if_broken: bool = False
 ) -> Path:
     """Write both halves aside and rename: a release appears whole or not at all.
 
@@ -46,7 +46,7 @@ def write_release(
         if release.links is not None:
             row = np.arange(release.rows)
             pq.write_table(pa.table({"row": row, "record": release.links}), private / "links.parquet")
-        if release.graph is not None:
+        if isinstance(release, Generalized) and release.graph is not None:
             edges = {"record": release.graph.record, "person": release.graph.member}
             pq.write_table(pa.table(edges), private / "graph.parquet", compression="zstd")
         for name, content in release.private.items():
@@ -62,15 +62,23 @@ def write_release(
     return folder
 
 
-def _write_public(release: Generalized, public: Path, csv: bool) -> None:
+def _write_public(release: Published, public: Path, csv: bool) -> None:
     public.mkdir()
-    frame = published(release)
-    pq.write_table(frame, public / "data.parquet", compression="zstd")
-    if csv:
-        pyarrow.csv.write_csv(_as_text(release, frame), public / "data.csv")
+    for name, frame in public_files(release).items():
+        pq.write_table(frame, public / name, compression="zstd")
+        if csv:
+            text = _as_text(release, frame) if isinstance(release, Generalized) else frame
+            pyarrow.csv.write_csv(text, public / Path(name).with_suffix(".csv"))
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(public.iterdir())}
     description = json.dumps({**describe(release), "files": files}, indent=2, ensure_ascii=False)
     (public / "release.json").write_text(description + "\n", encoding="utf-8")
+
+
+def public_files(release: Published) -> dict[str, pa.Table]:
+    """The published tables by the name of their file."""
+    if isinstance(release, Bucketized):
+        return {"qit.parquet": published(release), "sat.parquet": sensitive_table(release)}
+    return {"data.parquet": published(release)}
 
 
 @contextmanager
@@ -137,24 +145,49 @@ def _is_release(folder: Path) -> bool:
     return folder.is_dir() and {path.name for path in folder.iterdir()} <= {"public", "private"}
 
 
-def describe(release: Generalized) -> dict[str, Any]:
+def describe(release: Published) -> dict[str, Any]:
     """What a recipient needs to read and verify the records. Everything here is public."""
     caps = release.model.caps(release.counts)
     return {
         "format": FORMAT,
         "tool": "oneoff",
+        "form": release.form,
         "method": release.method,
         "guarantee": release.guarantee,
         "promises": [_describe_promise(part) for part in release.model.parts()],
         "stands_against": release.against,
         "rows": release.rows,
-        "groups": None if release.group is None else release.boxes,
-        "quasi": [_describe(a, c) for a, c in zip(release.quasi, release.cells, strict=True)],
+        **_describe_form(release),
         "sensitive": None if release.sensitive is None else _describe_values(release.sensitive),
         "prior": [int(count) for count in release.counts],
         "caps": None if caps is None else _caps_texts(caps),
-        "keep": [attribute.name for attribute in release.keep],
     }
+
+
+def _describe_form(release: Published) -> dict[str, Any]:
+    match release:
+        case Generalized():
+            return {
+                "groups": None if release.group is None else release.boxes,
+                "quasi": [_describe(a, c) for a, c in zip(release.quasi, release.cells, strict=True)],
+                "keep": [attribute.name for attribute in release.keep],
+            }
+        case Perturbed():
+            weights = [[int(weight) for weight in row] for row in release.channel.weight]
+            return {
+                "quasi": [_describe_exact(attribute) for attribute in release.quasi],
+                "channel": {"total": release.channel.total, "weights": weights},
+            }
+        case Bucketized():
+            return {
+                "quasi": [_describe_exact(attribute) for attribute in release.quasi],
+                "buckets": release.buckets,
+            }
+    raise OutputError(f"there is no way to write a {type(release).__name__}")
+
+
+def _describe_exact(attribute: Attribute) -> dict[str, Any]:
+    return {"name": attribute.name, "kind": attribute.kind, "shown_as": "value", "type": _type(attribute)}
 
 
 def _describe(attribute: Attribute, cells: Cells) -> dict[str, Any]:
@@ -200,8 +233,41 @@ def plain(labels: npt.NDArray[Any]) -> list[Any]:
     return items
 
 
-def published(release: Generalized) -> pa.Table:
-    """The records as columns: what goes into data.parquet."""
+def published(release: Published) -> pa.Table:
+    """The records as columns: what goes into data.parquet, or qit.parquet for a release in buckets."""
+    match release:
+        case Generalized():
+            return pa.table(_generalized_columns(release))
+        case Perturbed():
+            assert release.sensitive is not None
+            shown = _labels(release.sensitive).take(pa.array(release.values))
+            return pa.table(_exact_columns(release) | {release.sensitive.name: shown})
+        case Bucketized():
+            return pa.table(_exact_columns(release) | {"bucket": pa.array(release.bucket)})
+    raise OutputError(f"there is no way to write a {type(release).__name__}")
+
+
+def sensitive_table(release: Bucketized) -> pa.Table:
+    """How many people of each bucket have each value: what goes into sat.parquet."""
+    assert release.sensitive is not None
+    shares = release.shares
+    return pa.table(
+        {
+            "bucket": pa.array(shares.owner.astype(np.int32)),
+            release.sensitive.name: _labels(release.sensitive).take(pa.array(shares.value)),
+            "count": pa.array(shares.count),
+        }
+    )
+
+
+def _exact_columns(release: Perturbed | Bucketized) -> dict[str, pa.Array]:
+    return {
+        attribute.name: _labels(attribute).take(pa.array(release.codes[:, j]))
+        for j, attribute in enumerate(release.quasi)
+    }
+
+
+def _generalized_columns(release: Generalized) -> dict[str, pa.Array]:
     columns: dict[str, pa.Array] = {}
     for attribute, cells in zip(release.quasi, release.cells, strict=True):
         columns |= _shown(attribute, cells, release.box)
@@ -213,7 +279,7 @@ def published(release: Generalized) -> pa.Table:
         assert release.kept is not None
         code = release.kept[:, j]
         columns[attribute.name] = _labels(attribute).take(pa.array(code, mask=code < 0))
-    return pa.table(columns)
+    return columns
 
 
 def _shown(attribute: Attribute, cells: Cells, box: npt.NDArray[np.int32]) -> dict[str, pa.Array]:

@@ -12,14 +12,14 @@ The variants differ and are not comparable with one another; a figure always say
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, UnknownColumn, listing, nearest
-from oneoff.releases import Cells, Generalized, Nodes, Ranges, Sets
+from oneoff.releases import Cells, Generalized, Nodes, Perturbed, Published, Ranges, Sets
 from oneoff.table import Attribute, Hierarchy, Table
 
 __all__ = ["Utility", "utility"]
@@ -29,7 +29,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Utility:
-    """What was lost; None where a measure does not apply to this release."""
+    """What was lost; None where a measure does not apply to this release.
+
+    retention     of perturbed values: the share that is expected to be the true one
+    value_error   of perturbed values: the error to be expected in a reconstructed number of people with a value (root
+                  mean square), relative to the average number
+    """
 
     gcp: float
     gcp_set: float | None
@@ -37,11 +42,20 @@ class Utility:
     discernibility: int | None
     average_class_size: float | None
     per_attribute: dict[str, float]
+    retention: float | None = None
+    value_error: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     def sentence(self) -> str:
+        if self.retention is not None and self.value_error is not None:
+            return (
+                f"Quasi-identifiers are shown as they are; {self.retention:.2%} of the sensitive values are the true "
+                f"ones, and a reconstructed number of people with a value is off by {self.value_error:.2%} on average."
+            )
+        if not any(self.per_attribute.values()):
+            return "Quasi-identifiers are shown as they are (GCP 0)."
         worst = max(self.per_attribute, key=lambda name: self.per_attribute[name])
         return (
             f"On average a published value spans {self.gcp:.2%} of its domain (GCP); "
@@ -50,7 +64,7 @@ class Utility:
 
 
 def utility(
-    release: Generalized,
+    release: Published,
     table: Table | None = None,
     *,
     domains: Mapping[str, int] | None = None,
@@ -63,6 +77,8 @@ def utility(
     hierarchies  for ail, where the release itself was made without them
     """
     _check_names(release, [*(domains or {}), *(hierarchies or {})])
+    if not isinstance(release, Generalized):
+        return _exact(release)
     weight = release.people_in_box / release.rows
     pairs = list(zip(release.quasi, release.cells, strict=True))
     sizes = domains or {}
@@ -81,7 +97,19 @@ def utility(
     )
 
 
-def _check_names(release: Generalized, names: list[str]) -> None:
+def _exact(release: Published) -> Utility:
+    """Nothing is blurred where quasi-identifiers are shown as they are; the values are another matter."""
+    nothing = Utility(0.0, 0.0, 0.0, None, None, {attribute.name: 0.0 for attribute in release.quasi})
+    if not isinstance(release, Perturbed):
+        return nothing
+    people, matrix = release.counts / release.rows, release.channel.matrix
+    inverse = np.linalg.inv(matrix)
+    variance = (inverse**2).sum(axis=0) @ (matrix @ people) - 1  # of all reconstructed counts, for each person
+    error = float(np.sqrt(max(variance, 0.0) * len(people) / release.rows))
+    return replace(nothing, retention=float(np.diag(matrix) @ people), value_error=error)
+
+
+def _check_names(release: Published, names: list[str]) -> None:
     known = [attribute.name for attribute in release.quasi]
     for name in names:
         if name not in known:

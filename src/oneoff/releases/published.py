@@ -1,0 +1,114 @@
+"""What every release has, whatever its form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.errors import OneoffError
+from oneoff.models import Model
+from oneoff.table import Attribute
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from oneoff.releases.counting import Estimate
+    from oneoff.releases.predicate import Where
+
+__all__ = ["PrivateFiles", "Published"]
+
+PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Published:
+    """Records in published order, the promise they were made for, and what the steward keeps.
+
+    counts     people with each sensitive value in the whole table (the prior, which is public)
+    against    who the method stands against: "reader", "insider" or "nobody"
+    links[i]   private: the record of person i of the table
+    private    private: more files for the private half, by name
+    broken     private: why this release must not go out, empty when nothing speaks against it
+    """
+
+    form: ClassVar[str]
+
+    method: str
+    model: Model
+    quasi: tuple[Attribute, ...]
+    sensitive: Attribute | None
+    counts: npt.NDArray[np.int64]
+    against: str = "reader"
+    links: npt.NDArray[np.int64] | None = None
+    origin: str = "polars"
+    private: PrivateFiles = field(default_factory=dict)
+    broken: str = ""
+
+    def __repr__(self) -> str:
+        """Without a single value: releases in memory hold secrets."""
+        return f"<Release by {self.method} for {self.guarantee}: {self.rows} records, {self._shape()}>"
+
+    def _shape(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def rows(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def guarantee(self) -> str:
+        return self.model.spec()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The published columns."""
+        from oneoff.releases.write import published
+
+        return published(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def to_pandas(self) -> pandas.DataFrame:
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            raise OneoffError("pandas is not installed", hint="pip install pandas, or use to_polars()") from None
+        return self.to_arrow().to_pandas()
+
+    def to_native(self) -> Any:
+        """The same kind of frame the table was read from (polars for files)."""
+        return {"pandas": self.to_pandas, "pyarrow": self.to_arrow}.get(self.origin, self.to_polars)()
+
+    def count(self, where: Where) -> Estimate:
+        """How many people of the original table have these properties, with an interval (see releases.counting).
+
+        where   a text such as "age between 30 and 39 and disease in ('flu')", or {"age": (30, 39), "disease": ["flu"]}
+        """
+        from oneoff.releases.counting import count
+
+        return count(self, where)
+
+    def write(
+        self,
+        folder: str | PathLike[str],
+        *,
+        csv: bool = False,
+        overwrite: bool = False,
+        even_if_broken: bool = False,
+    ) -> Path:
+        """Write the public and the private half; the folder appears whole or not at all."""
+        from oneoff.releases.write import write_release
+
+        return write_release(self, Path(folder), csv=csv, overwrite=overwrite, even_if_broken=even_if_broken)

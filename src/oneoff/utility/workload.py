@@ -1,0 +1,239 @@
+"""How well a release answers count queries: the workloads of papers 001 (section 6.2) and 002 (section 7.2).
+
+A query names `attributes` quasi-identifiers at random and, for each of them and for the sensitive value, an interval of
+values. For an expected selectivity s every interval has the part s^(1 / (attributes + 1)) of its domain, in the order
+of the codes. Its relative error is |estimate - truth| / truth; queries whose truth is 0 are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.errors import BadValue, OneoffError
+from oneoff.releases import Bucketized, Cells, Generalized, Nodes, Perturbed, Published, Ranges
+from oneoff.table import Attribute, Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["QueryErrors", "Workload", "query_errors", "random_queries"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_MOST_CELLS = 60_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Query q asks for the codes low[q, j] .. high[q, j] of columns[subset[q]][j] and, last, of the sensitive value."""
+
+    columns: tuple[tuple[int, ...], ...]
+    subset: Ints
+    low: Ints
+    high: Ints
+
+    def __len__(self) -> int:
+        return len(self.subset)
+
+
+@dataclass(frozen=True)
+class QueryErrors:
+    """Relative errors over the queries that have an answer."""
+
+    queries: int
+    median: float
+    mean: float
+
+    def sentence(self) -> str:
+        errors = f"{self.median:.2%} in the median and {self.mean:.2%} in the mean"
+        return f"The relative error of {self.queries:,} count queries is {errors}."
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def random_queries(
+    table: Table, many: int = 10_000, *, attributes: int = 3, selectivity: float = 0.1, rng: np.random.Generator
+) -> Workload:
+    """Queries on so many quasi-identifiers and the sensitive value; as selective as said if all were independent."""
+    if table.sensitive is None:
+        raise BadValue("count queries ask for a sensitive value", allowed="a table with a sensitive column")
+    if not 1 <= attributes <= len(table.quasi):
+        raise BadValue("too many attributes", allowed=f"1 to {len(table.quasi)}", got=str(attributes))
+    if not 0 < selectivity <= 1:
+        raise BadValue("the selectivity is not a share", allowed="above 0 and at most 1", got=str(selectivity))
+    columns = tuple(combinations(range(len(table.quasi)), attributes))
+    subset = rng.integers(0, len(columns), many)
+    sizes = np.array([[table.quasi[j].size for j in each] + [table.sensitive.size] for each in columns])[subset]
+    length = np.maximum(1, np.rint(sizes * selectivity ** (1 / (attributes + 1)))).astype(np.int64)
+    low = (rng.random(sizes.shape) * (sizes - length + 1)).astype(np.int64)
+    return Workload(columns, subset, low, low + length - 1)
+
+
+def query_errors(release: Published, table: Table, queries: Workload) -> QueryErrors:
+    """How far the estimates of a recipient are from the truth."""
+    truth = _answers(queries, lambda columns: _cube(table, columns, table.codes, _one_each(table.values, table)))
+    match release:
+        case Generalized():
+            estimate = _from_boxes(release, table, queries)
+        case Perturbed():
+            estimate = _from_perturbed(release, table, queries)
+        case Bucketized():
+            codes, chances = _codes(release, table), _chances(release, table)
+            estimate = _answers(queries, lambda columns: _cube(table, columns, codes, chances))
+        case _:
+            raise OneoffError(f"no queries are answered from a {type(release).__name__}")
+    asked = truth > 0
+    errors = np.abs(estimate[asked] - truth[asked]) / truth[asked]
+    if not len(errors):
+        raise BadValue("no query has an answer", allowed="queries that mean somebody", hint="raise the selectivity")
+    return QueryErrors(len(errors), float(np.median(errors)), float(errors.mean()))
+
+
+def _codes(release: Perturbed | Bucketized, table: Table) -> npt.NDArray[np.int32]:
+    """Records in the codes of the table, also when they were read back from a folder."""
+    columns = [_renamed(a, table.quasi[j])[release.codes[:, j]] for j, a in enumerate(release.quasi)]
+    return np.stack(columns, axis=1)
+
+
+def _renamed(attribute: Attribute, known: Attribute) -> npt.NDArray[np.int32]:
+    """The code in the table of every code of the release."""
+    place = {label: code for code, label in enumerate(known.labels.tolist())}
+    return np.array([place[label] for label in attribute.labels.tolist()], dtype=np.int32)
+
+
+def _one_each(values: npt.NDArray[np.integer[Any]], table: Table) -> csr_array:
+    """[record, value]: everybody has one value."""
+    from scipy.sparse import csr_array
+
+    people = len(values)
+    return csr_array((np.ones(people), values, np.arange(people + 1)), shape=(people, len(table.counts)))
+
+
+def _chances(release: Bucketized, table: Table) -> csr_array:
+    """[record, value]: the share of the value in the record's bucket."""
+    from scipy.sparse import csr_array
+
+    inside = release.shares
+    share = inside.count / inside.size[inside.owner]
+    buckets = csr_array((share, inside.value, inside.start), shape=(release.buckets, len(table.counts)))
+    member = csr_array(
+        (np.ones(release.rows), release.bucket, np.arange(release.rows + 1)), shape=(release.rows, release.buckets)
+    )
+    return member @ buckets if release.buckets > 1 else buckets
+
+
+def _answers(
+    queries: Workload,
+    cube_of: Callable[[tuple[int, ...]], Floats],
+    answer: Callable[[Floats, int, int], float] = lambda found, first, last: float(found[first : last + 1].sum()),
+) -> Floats:
+    """For every query, what `answer` makes of the histogram of values among the people it asks for.
+
+    A cube of counts for each subset of columns, summed up along its axes: a query then reads its corners.
+    """
+    answers = np.zeros(len(queries))
+    for s in np.unique(queries.subset).tolist():
+        cube = cube_of(queries.columns[s])
+        for q in np.flatnonzero(queries.subset == s).tolist():
+            found = _corner_sum(cube, queries.low[q, :-1], queries.high[q, :-1])
+            answers[q] = answer(found, int(queries.low[q, -1]), int(queries.high[q, -1]))
+    return answers
+
+
+def _cube(table: Table, columns: tuple[int, ...], codes: npt.NDArray[np.int32], chances: csr_array) -> Floats:
+    """How many people with these codes have each value, as far as chances say; summed up along every column."""
+    from scipy.sparse import csr_array
+
+    sizes = [table.quasi[j].size + 1 for j in columns]
+    cells, width = math.prod(sizes), chances.shape[1]
+    if cells * width > _MOST_CELLS:
+        raise BadValue(
+            "the attributes have too many values for a workload of queries", allowed=f"{_MOST_CELLS:,} cells"
+        )
+    key = np.zeros(len(codes), dtype=np.int64)
+    for j, size in zip(columns, sizes, strict=True):
+        key = key * size + codes[:, j] + 1
+    if chances.shape[0] == 1:  # the same for everybody
+        inside = np.bincount(key, minlength=cells)[:, None] * chances.toarray()
+    else:
+        member = csr_array((np.ones(len(key)), (key, np.arange(len(key)))), shape=(cells, len(key)))
+        inside = (member @ chances).toarray()
+    cube: Floats = inside.reshape(*sizes, width).astype(np.float64)
+    for axis in range(len(sizes)):
+        np.cumsum(cube, axis=axis, out=cube)
+    return cube
+
+
+def _corner_sum(cube: Floats, low: Ints, high: Ints) -> Floats:
+    """The histogram inside a box, from the corners of the summed cube."""
+    part = cube
+    for first, last in zip(low.tolist(), high.tolist(), strict=True):
+        part = part[last + 1] - part[first]
+    return part
+
+
+def _from_boxes(release: Generalized, table: Table, queries: Workload) -> Floats:
+    from oneoff.kernels.queries import expected_counts
+
+    shares = [
+        _share_below(a, c, table.quasi[j]) for j, (a, c) in enumerate(zip(release.quasi, release.cells, strict=True))
+    ]
+    start = np.concatenate(([0], np.cumsum([part.shape[1] for part in shares])))
+    width = len(table.counts)
+    if release.boxes * (int(start[-1]) + width) > 4 * _MOST_CELLS:
+        raise BadValue("the release has too many boxes for a workload of queries", allowed="fewer boxes or values")
+    people = np.bincount(release.box.astype(np.int64) * width + release.values, minlength=release.boxes * width)
+    below = np.zeros((release.boxes, width + 1), dtype=np.int64)
+    np.cumsum(people.reshape(release.boxes, width), axis=1, out=below[:, 1:])
+    first = start[np.array(queries.columns)[queries.subset]]
+    asked = np.empty((len(queries), 2 + 2 * first.shape[1]), dtype=np.int64)
+    asked[:, 0], asked[:, 1] = queries.low[:, -1], queries.high[:, -1]
+    asked[:, 2::2], asked[:, 3::2] = first + queries.low[:, :-1], first + queries.high[:, :-1] + 1
+    found: Floats = expected_counts(np.concatenate(shares, axis=1), below, asked)
+    return found
+
+
+def _share_below(attribute: Attribute, cells: Cells, known: Attribute) -> npt.NDArray[np.float32]:
+    """[box, c]: the part of what a box shows that lies below code c of the table."""
+    codes = np.arange(known.size + 1)
+    if isinstance(cells, Ranges):
+        low, high = (np.searchsorted(known.labels, attribute.labels[end]) for end in cells.ends())
+        return _between(low, high, codes, high - low + 1)
+    if isinstance(cells, Nodes):
+        assert attribute.hierarchy is not None
+        first, last = attribute.hierarchy.span(cells.level, cells.node)
+        leaves = attribute.hierarchy.leaf_codes(known.labels)
+        low, high = np.searchsorted(leaves, first), np.searchsorted(leaves, last, side="right") - 1
+        return _between(low, high, codes, last - first + 1)  # leaves nobody has could be meant, too
+    code = _renamed(attribute, known)[cells.code]
+    boxes = len(cells.start) - 1
+    member = np.zeros((boxes, known.size + 1), dtype=np.float32)
+    member[np.repeat(np.arange(boxes), np.diff(cells.start)), code + 1] = 1
+    sizes = np.diff(cells.start)[:, None]
+    share: npt.NDArray[np.float32] = (np.cumsum(member, axis=1) / sizes).astype(np.float32)
+    return share
+
+
+def _between(low: Ints, high: Ints, codes: Ints, width: Ints) -> npt.NDArray[np.float32]:
+    inside = np.clip(codes[None, :] - low[:, None], 0, (high - low + 1)[:, None])
+    share: npt.NDArray[np.float32] = (inside / width[:, None]).astype(np.float32)
+    return share
+
+
+def _from_perturbed(release: Perturbed, table: Table, queries: Workload) -> Floats:
+    """Published counts led back through the channel, never fewer than none and never more than the people meant."""
+    inverse, codes = np.linalg.inv(release.channel.matrix), _codes(release, table)
+
+    def estimate(found: Floats, first: int, last: int) -> float:
+        return float(np.clip(inverse[first : last + 1].sum(axis=0) @ found, 0.0, found.sum()))
+
+    return _answers(queries, lambda columns: _cube(table, columns, codes, _one_each(release.values, table)), estimate)
