@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.errors import OneoffError
 from oneoff.models import Caps
 
 __all__ = ["Bounds", "Level", "aside", "between", "by_support", "draw", "evenly", "one_group"]
@@ -33,6 +34,8 @@ class Bounds:
     @staticmethod
     def of(caps: Caps, people: int, least_size: int = 1) -> Bounds:
         """Exact for groups of at most so many people."""
+        if caps.sets:
+            raise OneoffError("levels are planned for ceilings on single values, not on sets of them")
         return Bounds(caps.ratios(people), caps.floor_ratios(people), least_size)
 
     def most(self, size: int) -> Ints:

@@ -12,7 +12,7 @@ from oneoff.models import Model
 from oneoff.plans import Partition
 from oneoff.table import Attribute, Table
 
-__all__ = ["hilbert", "hilbert_order"]
+__all__ = ["axis", "hilbert", "hilbert_order"]
 
 
 def hilbert(
@@ -40,19 +40,37 @@ def hilbert(
     return Partition(optimal_groups(table.codes, order, space_of(table, numeric_as), rule.least_size))
 
 
-def hilbert_order(table: Table, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def hilbert_order(table: Table, rng: np.random.Generator, *, common_first: bool = False) -> npt.NDArray[np.int64]:
     """Rows along the curve; numbers by value, categories by code (with a hierarchy, its leaves from left to right).
 
-    Rows in the same cell come in random order, never in that of the file.
+    `common_first` puts categories without a hierarchy in the order of how common they are, since their codes mean
+    nothing. Rows in the same cell come in random order, never in that of the file.
     """
     from oneoff.kernels.hilbert import curve_keys
 
     axes = sorted(range(len(table.quasi)), key=lambda j: -table.quasi[j].size)[:63]
     widest = max(table.quasi[j].size for j in axes)
     bits = max(1, min(63 // len(axes), max(1, int(widest - 1).bit_length())))
-    points = np.stack([_cells(table.quasi[j], bits)[table.codes[:, j]] for j in sorted(axes)], axis=1)
+
+    def cells(j: int) -> npt.NDArray[np.int64]:
+        along = axis(table, j)[table.codes[:, j]] if common_first else table.codes[:, j]
+        return _cells(table.quasi[j], bits)[along]
+
+    points = np.stack([cells(j) for j in sorted(axes)], axis=1)
     mixed = rng.permutation(table.rows)
     return mixed[np.argsort(curve_keys(points, bits)[mixed], kind="stable")]
+
+
+def axis(table: Table, j: int) -> npt.NDArray[np.int64]:
+    """The place of each code among all codes of an attribute: plain categories by how common they are, others as is."""
+    attribute = table.quasi[j]
+    if attribute.kind == "numeric" or attribute.hierarchy is not None:
+        return np.arange(attribute.size)
+    place = np.empty(attribute.size, dtype=np.int64)
+    place[np.argsort(-np.bincount(table.codes[:, j], minlength=attribute.size), kind="stable")] = np.arange(
+        attribute.size
+    )
+    return place
 
 
 def _cells(attribute: Attribute, bits: int) -> npt.NDArray[np.int64]:

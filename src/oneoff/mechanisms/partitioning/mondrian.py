@@ -1,7 +1,7 @@
 """Mondrian: multidimensional cuts (LeFevre, DeWitt and Ramakrishnan 2006), for any promise.
 
-With l-diversity, beta-likeness, delta-disclosure or t-closeness as the promise this is the LMondrian, DMondrian and
-tMondrian that paper 001 compares with (its section 6).
+With beta-likeness and t-closeness as the promise this is the LMondrian and the tMondrian that paper 001 compares with
+(its section 6); `dmondrian` is its DMondrian.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import numpy as np
 
 from oneoff.errors import BadValue
 from oneoff.mechanisms.space import lexicographic, space_of
-from oneoff.models import Model
+from oneoff.models import BasicBetaLikeness, BetaLikeness, DeltaDisclosure, Model
+from oneoff.models.numbers import log_below
 from oneoff.plans import Partition
 from oneoff.table import Table
 
-__all__ = ["mondrian"]
+__all__ = ["dmondrian", "mondrian"]
 
 _THOROUGH = {"fast": 0, "balanced": 64, "best": 2048}  # nodes up to this size have every cut tried
 _BUDGET = 2_000_000  # rows looked at between two reports of progress
@@ -67,3 +68,25 @@ def mondrian(
         if report is not None:
             report(float(cursor[2]) / n)
     return Partition(group)
+
+
+def dmondrian(
+    table: Table,
+    model: Model,
+    *,
+    rng: np.random.Generator | None = None,
+    report: Callable[[float], None] | None = None,
+) -> Partition:
+    """Beta-likeness by way of delta-disclosure, as far as that implies it (001, section 6.2).
+
+    delta = ln(1 + min(beta, -ln p)) for the most common value, rounded down. No group may lack a value then.
+    """
+    gain = log_below(1 / min(table.prior))
+    for part in model.parts():
+        assert isinstance(part, BetaLikeness | BasicBetaLikeness)  # the catalog lets no other promise through
+        gain = min(gain, part.beta)
+        if isinstance(part, BetaLikeness):
+            gain = min(gain, log_below(1 / max(table.prior)))
+    if gain == 0:  # nothing may be learnt, which no delta above 0 says
+        return Partition(np.zeros(table.rows, dtype=np.int32))
+    return mondrian(table, DeltaDisclosure(log_below(1 + gain)), rng=rng, report=report)
