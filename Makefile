@@ -28,8 +28,8 @@ test-fast: $(READY) ## the suite without its slow statistical part
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow'
 
 check: $(READY) ## ruff, mypy (strict), import-linter
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks experiments
+	$(BIN)/ruff format --check src tests benchmarks experiments
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
