@@ -15,6 +15,7 @@ from oneoff.models import (
     DistinctLDiversity,
     EntropyLDiversity,
     FPrivacy,
+    HierarchyBetaLikeness,
     Joined,
     KAnonymity,
     LDiversity,
@@ -22,6 +23,7 @@ from oneoff.models import (
     RecursiveLDiversity,
     RhoPrivacy,
     TCloseness,
+    TwoSidedBetaLikeness,
     ValueCaps,
 )
 from oneoff.table import Attribute, Hierarchy, Table
@@ -86,6 +88,7 @@ def models(draw: st.DrawFn, table: Table) -> Model:
         st.builds(RecursiveLDiversity, positive, whole),
         st.builds(BasicBetaLikeness, FEW),
         st.builds(BetaLikeness, FEW),
+        st.builds(TwoSidedBetaLikeness, FEW),
         st.builds(DeltaDisclosure, positive),
         st.builds(TCloseness, share, st.sampled_from(["equal", distance])),
         st.builds(FPrivacy, FEW, share),
@@ -93,6 +96,8 @@ def models(draw: st.DrawFn, table: Table) -> Model:
         st.builds(RhoPrivacy, share, some_share),
         st.builds(DeltaProbability, some_share),
     ]
+    if table.sensitive.hierarchy is not None:
+        kinds.append(st.builds(HierarchyBetaLikeness, FEW))
     return draw(st.one_of(kinds)).bind(table.sensitive)
 
 

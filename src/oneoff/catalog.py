@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from oneoff.errors import BadValue, MethodMismatch, nearest
+from oneoff.mechanisms.baseline import baseline
 from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring, slow_matching
-from oneoff.mechanisms.partitioning import hilbert, mondrian, packing, transversal
+from oneoff.mechanisms.partitioning import burel, dmondrian, hilbert, mondrian, packing, sabre, transversal
+from oneoff.mechanisms.perturbation import perturbation
 from oneoff.models import EXAMPLES, Model
-from oneoff.plans import Links, Partition
+from oneoff.plans import Channel, Links, Partition
 from oneoff.table import Table
 
 __all__ = ["METHODS", "MODELS", "Method", "choose"]
@@ -29,7 +31,7 @@ class Method:
     """
 
     name: str
-    run: Callable[..., Partition | Links]
+    run: Callable[..., Partition | Links | Channel]
     output: str
     serves: frozenset[str]
     against: str
@@ -41,6 +43,8 @@ class Method:
     only_if: tuple[str, str] | None = None
     only_for: frozenset[str] | None = None
     blind: frozenset[str] = frozenset()
+    form: str = "generalized"  # of the release that is made of its plan
+    comparator: bool = False  # there for comparisons with the papers; nobody needs it to publish
 
     def stands_against(self, model: Model, options: Mapping[str, Any]) -> str:
         """Who a release made with these options for this promise stands against."""
@@ -75,7 +79,8 @@ MODELS: dict[str, str] = EXAMPLES
 _ALL = frozenset(MODELS)
 _IDENTITY = frozenset({"k-anonymity", "delta-probability"})
 _CEILINGS = frozenset({"l-diversity", "beta-likeness", "basic-beta-likeness", "f-privacy", "rho-privacy"})
-_BOUNDS = _CEILINGS | {"delta-disclosure"}
+_LIKENESS = frozenset(name for name in MODELS if name.endswith("beta-likeness"))
+_BOUNDS = _CEILINGS | {"delta-disclosure", "two-sided-beta-likeness"}
 
 
 def _warn_of_packing(table: Table, model: Model, options: Mapping[str, Any]) -> str:
@@ -120,6 +125,61 @@ METHODS: dict[str, Method] = {
         "cuts the space of quasi-identifiers into boxes, as long as every box keeps the promise",
         reports=True,
         blind=_IDENTITY,
+    ),
+    "lmondrian": Method(
+        "lmondrian",
+        mondrian,
+        "groups",
+        _LIKENESS,
+        "reader",
+        ("cuts", "numeric_as", "effort"),
+        "mondrian for beta-likeness, by the name it has in paper 001",
+        reports=True,
+        comparator=True,
+    ),
+    "dmondrian": Method(
+        "dmondrian",
+        dmondrian,
+        "groups",
+        frozenset({"beta-likeness", "basic-beta-likeness"}),
+        "reader",
+        (),
+        "mondrian for the delta-disclosure that implies the beta-likeness, as in paper 001: overprotects",
+        reports=True,
+        comparator=True,
+    ),
+    "tmondrian": Method(
+        "tmondrian",
+        mondrian,
+        "groups",
+        frozenset({"t-closeness"}),
+        "reader",
+        ("cuts", "numeric_as", "effort"),
+        "mondrian for t-closeness, by the name it has in paper 001",
+        reports=True,
+        comparator=True,
+    ),
+    "burel": Method(
+        "burel",
+        burel,
+        "groups",
+        _BOUNDS | _IDENTITY | {"hierarchy-beta-likeness"},
+        "reader",
+        ("variant", "effort", "numeric_as"),
+        "takes people from buckets of values in proportion, inside boxes of mondrian where that loses less (paper 001)",
+        reports=True,
+        blind=_IDENTITY,
+    ),
+    "sabre": Method(
+        "sabre",
+        sabre,
+        "groups",
+        _IDENTITY | {"t-closeness"},
+        "reader",
+        ("variant", "numeric_as"),
+        "takes people from buckets of near values in proportion, for t-closeness (Cao, Karras, Kalnis and Tan 2011)",
+        reports=True,
+        needs=frozenset({"t-closeness"}),
     ),
     "hilbert": Method(
         "hilbert",
@@ -177,6 +237,27 @@ METHODS: dict[str, Method] = {
         forewarn=_warn_of_packing,
         blind=_IDENTITY,
     ),
+    "perturbation": Method(
+        "perturbation",
+        perturbation,
+        "exact quasi-identifiers, values by chance",
+        _BOUNDS,
+        "insider",
+        ("channel",),
+        "shows quasi-identifiers as they are and lets chance replace sensitive values, with known chances (paper 001)",
+        form="perturbed",
+    ),
+    "baseline": Method(
+        "baseline",
+        baseline,
+        "exact quasi-identifiers, one bucket",
+        _ALL - _IDENTITY,
+        "insider",
+        (),
+        "publishes quasi-identifiers as they are beside the overall distribution of the values: a floor for usefulness",
+        form="bucketized",
+        comparator=True,
+    ),
 }
 
 
@@ -211,6 +292,12 @@ def _best(model: Model) -> tuple[Method, str]:
             "of the methods that stand against an insider, who knows the algorithm, transversal loses least; against a "
             "reader who does not know it mondrian would do too, and by counts alone packing loses least of all"
         )
+    for name in ("burel", "sabre"):
+        if METHODS[name].serves_promise(model):
+            return METHODS[name], (
+                f"no method keeps {model.spec()} against an insider; against a reader of the release {name} begins "
+                "with the groups of mondrian and loses less"
+            )
     return METHODS["mondrian"], (
         f"no method keeps {model.spec()} against an insider; against a reader of the release mondrian keeps every "
         "promise and loses less than hilbert"

@@ -7,11 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from oneoff.catalog import METHODS
 from oneoff.errors import OneoffError
 from oneoff.models import Model, parse
 from oneoff.publish import publish
+from oneoff.releases import Published
 from oneoff.table import Table
+from oneoff.utility import Workload, query_errors, random_queries
 
 __all__ = ["Comparison", "compare"]
 
@@ -20,6 +24,10 @@ __all__ = ["Comparison", "compare"]
 class Comparison:
     """What one method made of the table; only `method` and `refused` when it could not.
 
+    form          "generalized" quasi-identifiers, which have a loss to compare, or exact ones with values "perturbed"
+                  or "bucketized", which do not
+    query_error   median relative error of 1,000 random count queries, which all of them have; None without a sensitive
+                  value, or where there are too many values
     share_above   share of people above what the promise allows, in the records that would go out
     against       who the method stands against
     """
@@ -28,7 +36,9 @@ class Comparison:
     options: dict[str, str]
     refused: str = ""
     holds: bool | None = None
+    form: str = ""
     gcp: float | None = None
+    query_error: float | None = None
     worst: float | None = None
     allowed: float | None = None
     share_above: float | None = None
@@ -56,19 +66,21 @@ def compare(
 ) -> list[Comparison]:
     """Run methods on a table for one promise; nothing is written.
 
-    methods   names with options, such as "mondrian" or "mondrian:cuts=strict"; all that serve the promise by default
+    methods   names with options, such as "mondrian" or "mondrian:cuts=strict"; all that serve the promise by default,
+              without those that are there for comparisons with the papers only
     """
     model = parse(guarantee)
     chosen = (
         [_method(text) for text in methods]
         if methods
-        else [(name, {}) for name in METHODS if METHODS[name].serves_promise(model)]
+        else [(name, {}) for name, each in METHODS.items() if each.serves_promise(model) and not each.comparator]
     )
+    queries = _queries(table, seed)
     found = []
     for done, (name, options) in enumerate(chosen):
         if report is not None:
             report(name, done / len(chosen))
-        found.append(_run(table, model, name, options, seed))
+        found.append(_run(table, model, name, options, seed, queries))
     return found
 
 
@@ -78,23 +90,42 @@ def _method(text: str) -> tuple[str, dict[str, str]]:
     return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _run(table: Table, model: Model, name: str, options: dict[str, str], seed: int | None) -> Comparison:
+def _queries(table: Table, seed: int | None) -> Workload | None:
+    """The same questions for all."""
+    if table.sensitive is None:
+        return None
+    attributes = min(3, len(table.quasi))
+    return random_queries(table, 1000, attributes=attributes, rng=np.random.default_rng(seed))
+
+
+def _error(release: Published, table: Table, queries: Workload | None) -> float | None:
+    try:
+        return None if queries is None else query_errors(release, table, queries).median
+    except OneoffError:  # too many values for it, or no query means anybody
+        return None
+
+
+def _run(
+    table: Table, model: Model, name: str, options: dict[str, str], seed: int | None, queries: Workload | None
+) -> Comparison:
     began = time.process_time()
     try:
         outcome = publish(table, model, method=name, seed=seed, options=options)
     except OneoffError as error:
         return Comparison(name, options, refused=str(error))
-    verdict = outcome.verdict
+    cpu_seconds, verdict = time.process_time() - began, outcome.verdict
     return Comparison(
         method=name,
         options=options,
         holds=verdict.holds,
+        form=outcome.release.form,
         gcp=outcome.utility.gcp,
+        query_error=_error(outcome.release, table, queries),
         worst=verdict.worst,
         allowed=verdict.witness.allowed,
         share_above=verdict.people_above / verdict.rows,
         groups=verdict.groups,
         against=outcome.release.against,
         seconds=outcome.seconds,
-        cpu_seconds=time.process_time() - began,
+        cpu_seconds=cpu_seconds,
     )

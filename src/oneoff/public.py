@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, UnknownColumn
-from oneoff.releases import Generalized
+from oneoff.releases import Generalized, Published
 from oneoff.releases.cells import Nodes, Ranges
 from oneoff.releases.load import load_release
 from oneoff.table import Table
@@ -31,12 +31,18 @@ def public_information(given: Any, table: Table) -> Table | Mapping[str, Any]:
         return _with_columns(given, table)
     if isinstance(given, Generalized):
         return _with_columns(_plausible_people(given), table)
+    if isinstance(given, Published):
+        raise BadValue(
+            "this kind of release is not used as public information",
+            allowed="a release of generalized records",
+            got=f"a release by {given.method}",
+        )
     if isinstance(given, Mapping):
         return given
     if isinstance(given, str | Path):
         path = Path(given)
         if path.is_dir():
-            return _with_columns(_plausible_people(load_release(path)), table)
+            return public_information(load_release(path), table)
         if path.suffix in (".json", ".toml"):
             return _cuts(path)
     return read_table(given, **_roles(table), missing="drop")

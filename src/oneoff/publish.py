@@ -16,9 +16,9 @@ from oneoff.audit import Verdict, audit
 from oneoff.catalog import Method, choose
 from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing
 from oneoff.models import Counts, Model, Prior, parse
-from oneoff.plans import Links, Partition
+from oneoff.plans import Channel, Links, Partition
 from oneoff.public import public_information
-from oneoff.releases import Generalized, generalize, generalize_each
+from oneoff.releases import Bucketized, Published, bucketize, generalize, generalize_each, perturb
 from oneoff.releases.cells import NumericAs
 from oneoff.table import Table
 from oneoff.utility import Utility, utility
@@ -27,12 +27,14 @@ __all__ = ["Outcome", "anonymize", "publish"]
 
 Report = Callable[[str, float], None]
 
+_MANY_NUMBERS = 200  # different sensitive numbers
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """A release with everything that is known about it."""
 
-    release: Generalized
+    release: Published
     verdict: Verdict
     utility: Utility
     reason: str
@@ -70,7 +72,7 @@ def anonymize(
     seed: int | None = None,
     progress: bool = False,
     **options: Any,
-) -> Generalized:
+) -> Published:
     """Return the release of a table that keeps the promise, checked record by record.
 
     guarantee   a text such as "beta-likeness:3" or "k-anonymity:10+l-diversity:4", or a model
@@ -139,25 +141,64 @@ def publish(
         )
     measured = utility(release, table)
     say("done", 1.0)
-    outcome = Outcome(release, verdict, measured, reason, seed, time.perf_counter() - began, _notices(table, warning))
+    outcome = Outcome(
+        release, verdict, measured, reason, seed, time.perf_counter() - began, _notices(table, model, warning)
+    )
     return replace(outcome, release=_with_private_half(outcome, table, job))
 
 
-def _notices(table: Table, warning: str) -> tuple[str, ...]:
-    return (*table.notices, warning) if warning else table.notices
+def _notices(table: Table, model: Model, warning: str) -> tuple[str, ...]:
+    said = [notice for notice in (_many_numbers(table, model), _unprotected(table, model), warning) if notice]
+    return (*table.notices, *said)
+
+
+def _many_numbers(table: Table, model: Model) -> str:
+    """Thousands of different numbers, each a value of its own, are rarely what a steward means to protect."""
+    sensitive = table.sensitive
+    if sensitive is None or sensitive.kind != "numeric" or sensitive.size <= _MANY_NUMBERS:
+        return ""
+    if all(part.about == "identity" for part in model.parts()):
+        return ""
+    return (
+        f"{sensitive.name!r} has {sensitive.size:,} different numbers, and each is protected on its own, not those "
+        "near it; --bins 50 (bins=50 in read_table) would protect 50 ranges instead"
+    )
+
+
+def _unprotected(table: Table, model: Model) -> str:
+    """Which values the promise leaves open, unless another promise joined to it covers them."""
+    if table.sensitive is not None and table.sensitive.size == 1 and model.about == "values":
+        return f"everybody has the same {table.sensitive.name!r}, so {model.spec()} has nothing to hide"
+    prior = Prior(tuple(table.counts.tolist()))
+    caps = model.caps(prior)
+    parts = [(part, part.unprotected(prior)) for part in model.parts()]
+    said = [
+        (part.spec(), value) for part, values in parts for value in values if caps is None or caps.ceiling[value] >= 1
+    ]
+    if not said or table.sensitive is None:
+        return ""
+    names = listing([table.sensitive.labels[value] for value in dict.fromkeys(value for _, value in said)])
+    return (
+        f"{said[0][0]} leaves common values unprotected, a whole group may have them: {names}; "
+        f"{said[0][0].removeprefix('basic-')} protects every value that not everybody has"
+    )
 
 
 def _release(
     table: Table,
-    plan: Partition | Links,
+    plan: Partition | Links | Channel,
     model: Model,
     method: Method,
     options: Mapping[str, Any],
     rng: np.random.Generator,
-) -> Generalized:
+) -> Published:
     """What a plan looks like to the world."""
     against = method.stands_against(model, options)
     numeric_as: NumericAs = options.get("numeric_as", "range")
+    if isinstance(plan, Channel):
+        return perturb(table, plan, model, method=method.name, against=against, rng=rng)
+    if isinstance(plan, Partition) and method.form == Bucketized.form:
+        return bucketize(table, plan, model, method=method.name, against=against, rng=rng)
     if isinstance(plan, Links):
         return generalize_each(table, plan, model, method=method.name, against=against, rng=rng, numeric_as=numeric_as)
     return generalize(table, plan, model, method=method.name, against=against, rng=rng, numeric_as=numeric_as)
@@ -254,7 +295,7 @@ def _value(given: Any) -> Any:
         return given
 
 
-def _with_private_half(outcome: Outcome, table: Table, job: str) -> Generalized:
+def _with_private_half(outcome: Outcome, table: Table, job: str) -> Published:
     """Attach what the steward keeps: verdict, report, seed, and the job to repeat it."""
 
     def report_page() -> bytes:

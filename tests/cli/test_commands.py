@@ -30,19 +30,22 @@ VERDICT = {
     "guarantee", "holds", "worst", "witness", "checked_against", "rows", "groups", "people_above", "parts", "levels",
     "risk_before", "risk_after", "certain", "problems",
 }  # fmt: skip
-UTILITY = {"gcp", "gcp_set", "ail", "discernibility", "average_class_size", "per_attribute"}
+UTILITY = {
+    "gcp", "gcp_set", "ail", "discernibility", "average_class_size", "per_attribute", "retention", "value_error",
+}  # fmt: skip
 COMMANDS = {
     "demo": ["--out", "--rows", "--guarantee", "--overwrite", "--json"],
     "profile": ["--quasi", "--sensitive", "--population", "--rows", "--encoding", "--delimiter", "--na", "--json"],
     "anonymize": [
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
-        "--hierarchy", "--missing", "--method", "--option", "--effort", "--seed", "--rows", "--encoding",
+        "--hierarchy", "--missing", "--bins", "--method", "--option", "--effort", "--seed", "--rows", "--encoding",
         "--delimiter", "--na", "--csv", "--overwrite", "--even-if-broken", "--json",
     ],
     "audit": ["--table", "--guarantee", "--json"],
     "verify": ["--json"],
     "check": ["--quasi", "--guarantee", "--sensitive", "--rows", "--encoding", "--delimiter", "--na", "--json"],
     "utility": ["--table", "--hierarchy", "--json"],
+    "query": ["--json"],
 }  # fmt: skip
 
 
@@ -98,6 +101,13 @@ def test_help_of_a_command_explains_all_its_options(command: str) -> None:
         assert f"{option} " in shown
     listed = {word.strip("[],") for word in shown.split() if word.startswith("--")}
     assert listed <= {*COMMANDS[command], "--help", "--no-csv"}, "an option without a test"
+
+
+def test_the_help_names_every_method() -> None:
+    from oneoff.catalog import METHODS
+
+    shown = oneoff("anonymize", "--help").out
+    assert [name for name in METHODS if name not in shown] == []
 
 
 def test_nothing_typed_shows_the_help() -> None:
@@ -428,7 +438,7 @@ def test_options_of_a_method(people_csv: Path, tmp_path: Path) -> None:
         (("--option", "cuts=loose", "--method", "mondrian"), "strict, relaxed"),
         (("--option", "cuts=strict"), "transversal has no option 'cuts'"),
         (("--option", "sweeps=many"), "a whole number >= 0"),
-        (("--option", "sweeps=-1"), "a number >= 0"),
+        (("--option", "sweeps=-1"), "a whole number >= 0"),
         (("--option", "seconds=-1"), "a number >= 0"),
         (("--option", "seconds=soon"), "a number >= 0"),
         (("--option", "blocks=0"), "a whole number >= 1"),
@@ -650,3 +660,43 @@ def test_a_defect_of_ours_is_not_taken_for_a_broken_promise(
     assert answer.status == 3
     assert "defect of oneoff" in answer.err
     assert not (tmp_path / "out").exists()
+
+
+# --- query, perturbation, bins ---------------------------------------------------------------------------------------
+
+
+def test_query_counts_with_an_interval(made: Path) -> None:
+    answer = oneoff("query", made / "public", "age between 30 and 49")
+    assert answer.status == 0
+    assert answer.out.startswith("About ")
+    assert "certainly between" in answer.out
+    found = oneoff("query", made / "public", "age between 30 and 49", "--json").json
+    assert found["low"] <= found["count"] <= found["high"]
+    wrong = oneoff("query", made / "public", "agee < 3")
+    assert (wrong.status, "did you mean 'age'?" in wrong.err) == (2, True)
+
+
+def test_perturbed_values_go_out_with_their_matrix(people_csv: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    answer = publish(people_csv, out, "--method", "perturbation", "--csv", "--json")
+    assert answer.status == 0, answer.err
+    assert answer.json["stands_against"] == "insider"
+    assert answer.json["utility"]["retention"] < 1
+    described = json.loads((out / "public" / "release.json").read_text())
+    assert described["form"] == "perturbed"
+    assert len(described["channel"]["weights"]) == len(described["prior"])
+    assert {path.name for path in (out / "public").iterdir()} == {"data.parquet", "data.csv", "release.json"}
+    assert oneoff("verify", out / "public").status == 0
+    assert oneoff("audit", out).status == 0
+    assert oneoff("utility", out).status == 0
+    assert oneoff("query", out, "age < 40").out.startswith("About ")
+    assert oneoff("audit", out, "--guarantee", "k-anonymity:400").status == 1
+
+
+def test_bins_are_made_when_asked_for_and_said(people_csv: Path, tmp_path: Path) -> None:
+    out, roles = tmp_path / "out", ("--quasi", "gender,country", "--sensitive", "age", "--numeric", "age")
+    answer = oneoff("anonymize", people_csv, *roles, "--guarantee", "l-diversity:3", "--bins", "5", "--out", out)
+    assert answer.status == 0, answer.err
+    assert "were put into 5 ranges, as asked" in answer.err
+    assert published(out)["age"].n_unique() == 5
+    assert oneoff("audit", out).status == 0, "the job repeats the ranges"

@@ -173,3 +173,12 @@ def test_every_group_size_has_a_bin() -> None:
     assert _size_names(edges)[:3] == ["1", "2-4", "5-9"]
     assert _size_names(edges)[-1] == "5M-10M"
     assert len(set(_size_names(edges))) == len(edges) - 1
+
+
+@pytest.mark.parametrize(("method", "said"), [("perturbation", "drawn by chance"), ("baseline", "in their bucket")])
+def test_exact_quasi_identifiers_are_not_called_hidden(method: str, said: str, people: Table) -> None:
+    made = publish(people, "basic-beta-likeness:2", method=method, seed=1)
+    text = " ".join(_Reader(report_html(made.as_dict(), made.verdict, made.utility, people)).texts)
+    assert said in text
+    assert "can be told from the others of its group" not in text
+    assert "shown as they are" in text

@@ -41,6 +41,7 @@ class Job(BaseModel):
     encoding: str = "utf-8"
     delimiter: str | None = None
     na: list[str] = [""]
+    bins: int | None = None
     method: str = "auto"
     seed: int | None = None
     csv: bool = False
@@ -52,7 +53,7 @@ class Job(BaseModel):
         from oneoff.table.read import read_table
 
         roles = ("quasi", "sensitive", "identifiers", "keep", "numeric", "categorical", "hierarchies", "missing")
-        reading = ("rows", "encoding", "delimiter", "na")
+        reading = ("rows", "encoding", "delimiter", "na", "bins")
         return read_table(self.input, **{name: getattr(self, name) for name in (*roles, *reading)})
 
     def to_toml(self) -> str:

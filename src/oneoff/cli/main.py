@@ -38,6 +38,7 @@ promise holds in the file that goes out.
   oneoff anonymize people.csv --quasi age,sex,zip --sensitive disease \\
          --guarantee beta-likeness:3 --out out/
   oneoff verify out/public                     what a recipient can check alone
+  oneoff query out/public "age < 30"           what a recipient can count
 
 Exit status: 0 done and the promise holds, 1 the promise does not hold, 2 bad input or a promise nothing can keep,
 3 a defect of oneoff itself.""",
@@ -143,9 +144,13 @@ def anonymize(
         list[str] | None, typer.Option(help="zip=zip.csv: generalize a column along its hierarchy (ARX files).")
     ] = None,
     missing: Annotated[str | None, typer.Option(help="Missing values: error (default), drop, or category.")] = None,
+    bins: Annotated[int | None, typer.Option(help="Put the sensitive numbers into so many ranges first.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="auto (default), transversal, mondrian, hilbert, heterogeneous, ring, freeform, packing."),
+        typer.Option(
+            help="auto (default), transversal, mondrian, burel, sabre, hilbert, heterogeneous, ring, freeform, "
+            "perturbation, packing; lmondrian, dmondrian, tmondrian and baseline to compare with."
+        ),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="An option of the method, e.g. cuts=strict. Repeatable.")
@@ -172,7 +177,8 @@ def anonymize(
         "input": None if is_job else source, "output": out, "guarantee": guarantee, "quasi": _names(quasi),
         "sensitive": sensitive, "identifiers": _names(identifiers), "keep": _names(keep), "numeric": _names(numeric),
         "categorical": _names(categorical), "hierarchies": _pairs(hierarchy, "--hierarchy"), "missing": missing,
-        "rows": rows, "encoding": encoding, "delimiter": delimiter, "na": _na(na) if na else None, "method": method,
+        "rows": rows, "encoding": encoding, "delimiter": delimiter, "na": _na(na) if na else None, "bins": bins,
+        "method": method,
         "seed": seed, "csv": csv, "overwrite": overwrite, "options": method_options,
     }  # fmt: skip
     job = read_job(source if is_job else None, given)
@@ -250,6 +256,22 @@ def utility(
         _print_json(measured.as_dict())
     else:
         _print_lines(utility_lines(measured))
+
+
+@app.command()
+def query(
+    folder: Annotated[Path, typer.Argument(help="The public half of a release.")],
+    where: Annotated[str, typer.Argument(help="\"age between 30 and 39 and disease in ('flu')\"")],
+    as_json: AsJson = False,
+) -> None:
+    """How many people have these properties? An estimate from the public half, with an interval."""
+    from oneoff.releases.load import load_release
+
+    estimate = load_release(folder).count(where)
+    if as_json:
+        _print_json({"where": where} | estimate.as_dict())
+    else:
+        _print_lines([estimate.sentence()[0].upper() + estimate.sentence()[1:] + "."])
 
 
 @app.command()
@@ -371,14 +393,16 @@ def _load(folder: Path, table: str | None) -> tuple[Any, Table | None]:
     """A release with its links, and the original table when it is given or the private half says where it is."""
     from dataclasses import replace
 
+    from oneoff.releases import Generalized
     from oneoff.releases.load import load_graph, load_links, load_release
 
     release = load_release(folder)
     whole = folder.resolve()  # `.` has no name of its own
     root = whole.parent if whole.name == "public" else whole
     links = load_links(root)
-    graph = load_graph(root, links) if links is not None and release.group is None else None
-    release = replace(release, links=links, graph=graph)
+    release = replace(release, links=links)
+    if isinstance(release, Generalized) and links is not None and release.group is None:
+        release = replace(release, graph=load_graph(root, links))
     job = _job_of(root, table, release)
     return release, None if job is None else job.read_table()
 

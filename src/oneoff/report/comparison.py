@@ -17,15 +17,23 @@ from oneoff.report.words import percent, plain
 __all__ = ["comparison_html", "comparison_lines"]
 
 Row = Mapping[str, Any]
-_HEADER = ("method", "loss (GCP)", "worst belief", "allowed", "people above", "groups", "seconds", "stands against", "")
+_HEADER = (
+    "method", "loss (GCP)", "query error", "worst belief", "allowed", "people above", "groups", "seconds",
+    "stands against", "",
+)  # fmt: skip
 
 
 def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
     """A table, then a sentence that says which row to look at."""
     lines = [f"Methods for {plain(guarantee, 200)}, side by side:"]
-    lines += grid([_HEADER, *(_cells(row) for row in rows if not row["refused"])], right=(1, 2, 3, 4, 5, 6))
+    lines += grid([_HEADER, *(_cells(row) for row in rows if not row["refused"])], right=(1, 2, 3, 4, 5, 6, 7))
     lines += [f"  {_label(row)}: refused. {plain(row['refused'], 300)}" for row in rows if row["refused"]]
-    kept = [row for row in rows if row["holds"]]
+    kept = [row for row in rows if row["holds"] and _blurs(row)]
+    if any(row["holds"] and not _blurs(row) for row in rows):
+        lines.append(
+            "A loss of 'none' says that quasi-identifiers are shown as they are: what people have is hidden, not who "
+            "they are. The query error (median of random count queries) compares it with the others."
+        )
     if kept:
         best = min(kept, key=lambda row: float(row["gcp"]))
         lines.append(f"Least loss among those that keep the promise: {_named(best)}.")
@@ -33,7 +41,7 @@ def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
         if insider and best not in insider:
             best = min(insider, key=lambda row: float(row["gcp"]))
             lines.append(f"Least loss among those that also stand against an insider: {_named(best)}.")
-    else:
+    elif not any(row["holds"] for row in rows):
         lines.append("None of them keeps the promise in the records that would go out.")
     return lines
 
@@ -44,15 +52,16 @@ def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
     points = [(_label(row), float(row["gcp"]), float(row["share_above"]), bool(row["holds"])) for row in shown]
     title = f"Methods for {plain(guarantee, 200)}"
     narrow = [_narrow(_cells(row)) for row in shown]
-    body = f"<h1>{escape(title)}</h1>" + html_table(_narrow(_HEADER), narrow, right=(1, 2, 3, 4))
+    body = f"<h1>{escape(title)}</h1>" + html_table(_narrow(_HEADER), narrow, right=(1, 2, 3, 4, 5))
     caption = "Further left loses less; above the bottom line, people can be known better than was promised."
     return html_page(title, body + figure(comparison_plot(points), caption))
 
 
 def _narrow(cells: tuple[str, ...]) -> tuple[str, ...]:
     """The columns that fit on a page, belief beside what is allowed."""
-    method, loss, worst, allowed, above, _, seconds, against, kept = cells
-    return method, loss, f"{worst.removesuffix(' belief')} / {allowed}", above, seconds, against, kept or "promise"
+    method, loss, error, worst, allowed, above, _, seconds, against, kept = cells
+    beliefs = f"{worst.removesuffix(' belief')} / {allowed}"
+    return method, loss, error, beliefs, above, seconds, against, kept or "promise"
 
 
 def _named(row: Row) -> str:
@@ -68,4 +77,11 @@ def _cells(row: Row) -> tuple[str, ...]:
     kept = "kept" if row["holds"] else "BROKEN"
     worst, allowed = (f"{row[name]:.4g}" for name in ("worst", "allowed"))
     above, seconds = percent(row["share_above"]), f"{row['seconds']:.2f}"
-    return _label(row), percent(row["gcp"]), worst, allowed, above, groups, seconds, row["against"], kept
+    loss = percent(row["gcp"]) if _blurs(row) else "none"
+    error = "" if row["query_error"] is None else percent(row["query_error"])
+    return _label(row), loss, error, worst, allowed, above, groups, seconds, row["against"], kept
+
+
+def _blurs(row: Row) -> bool:
+    """Are quasi-identifiers generalized, so that there is a loss to compare?"""
+    return bool(row["form"] == "generalized")

@@ -34,6 +34,17 @@ from oneoff.utility import Utility
 __all__ = ["figure", "html_page", "html_table", "report_html"]
 
 _MOST_VALUES = 15
+_MEANS = {
+    "group": "It means: even then, nobody's record can be told from the others of its group, and what can be "
+    "concluded about a person is what the mix of values in that group gives away. This was counted in the "
+    "records that go out, group by group, not estimated.",
+    "bucket": "It means: whose record is whose may be plain to see, but what can be concluded about a person's value "
+    "is what the mix of values in their bucket gives away. This was counted in the records that go out, bucket by "
+    "bucket, not estimated.",
+    "prior": "It means: whose record is whose may be plain to see, but the value it shows was drawn by chance. What "
+    "can be concluded from it was worked out exactly, for every value that can be shown and all it can stand for.",
+}
+_MEANS["class"] = _MEANS["bucket"]
 
 
 def report_html(
@@ -120,11 +131,7 @@ def _checked(verdict: Verdict, table: Table) -> Iterator[str]:
         f"The check plays {AGAINST[verdict.against]}. It assumes the worst of them: that they know "
         f"that a person is in the table, and that person's exact values of {names}."
     )
-    yield _p(
-        "It means: even then, nobody's record can be told from the others of its group, and what can be "
-        "concluded about a person is what the mix of values in that group gives away. This was counted in the "
-        "records that go out, group by group, not estimated."
-    )
+    yield _p(_MEANS["prior" if verdict.against == "prior" else verdict.witness.place])
     yield _p(f"It does not mean that nothing can be learnt by anyone. {_unchecked(verdict)}")
 
 

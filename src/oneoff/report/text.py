@@ -76,7 +76,7 @@ def _attacks(verdict: Verdict) -> Iterator[str]:
 
 
 def _levels(verdict: Verdict) -> Iterator[str]:
-    yield "What the groups reach of every promise oneoff knows (none: not at any level; + higher is safer, - lower is):"
+    yield "What the records reach of every known promise (none: not at any level; + higher is safer, - lower is safer):"
     rows = []
     for name, level in verdict.levels.items():
         meaning = LEVELS.get(name, Meaning(""))

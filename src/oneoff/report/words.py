@@ -45,6 +45,8 @@ LEVELS: dict[str, Meaning] = {
     "recursive-l-diversity": Meaning("the most common value against all others of its group (c for l = 2)"),
     "basic-beta-likeness": Meaning("the largest gain in belief, relative to the share in the whole table"),
     "beta-likeness": Meaning("the same, where common values may gain less"),
+    "two-sided-beta-likeness": Meaning("the same, where losses count like gains; none when a group lacks a value"),
+    "hierarchy-beta-likeness": Meaning("the same as beta-likeness, also for whole branches of the hierarchy"),
     "delta-disclosure": Meaning("the largest move of belief, in logarithms; none when a group lacks a value"),
     "t-closeness": Meaning("the furthest a group's values are from the whole table's, 0 to 1"),
     "t-closeness,ordered": Meaning("the same, where near numbers count as near"),
@@ -52,6 +54,8 @@ LEVELS: dict[str, Meaning] = {
 }
 
 UNCHECKED: dict[str, str] = {
+    "prior": "Somebody who compares many people with the same quasi-identifiers can estimate how the values are spread "
+    "among them, and apply that to each of them; the promise does not bound that.",
     "reader": "Somebody who also knows how the groups were formed (an insider) might conclude more; "
     "that was not checked.",
     "graph": "Somebody who can rule out some of the records that cover a person, because they know the method or the "

@@ -33,6 +33,7 @@ from oneoff.errors import (
     listing,
     nearest,
 )
+from oneoff.table.bins import with_bins
 from oneoff.table.columns import (
     MISSING_LABEL,
     Column,
@@ -72,6 +73,7 @@ def read_table(
     encoding: str = "utf-8",
     delimiter: str | None = None,
     na: Sequence[str] = ("",),
+    bins: int | None = None,
 ) -> Table:
     """Read a table about people and the role of every column.
 
@@ -83,6 +85,7 @@ def read_table(
     rows          read only the first so many
     encoding, delimiter   of text files; the delimiter is found in the header unless given, the encoding never guessed
     na            the texts that stand for a missing value, in every kind of source
+    bins          put the sensitive numbers into so many ranges, which are then what is protected and published
     """
     schema = Schema(quasi, sensitive, identifiers, keep, numeric, categorical)  # type: ignore[arg-type]
     if missing not in ("error", "drop", "category"):
@@ -100,7 +103,8 @@ def read_table(
     if missing == "drop":
         columns = _without_missing(columns, schema, notices)
     dropped = frame.num_rows - len(next(iter(columns.values())).codes)
-    return _assemble(columns, schema, opened.origin, notices, dropped)
+    table = _assemble(columns, schema, opened.origin, notices, dropped)
+    return table if bins is None else with_bins(table, bins)
 
 
 def read_frame(
