@@ -61,4 +61,4 @@ def test_methods_that_know_only_single_values_refuse_branches() -> None:
     for method in ("transversal", "packing", "heterogeneous"):
         with pytest.raises(MethodMismatch):
             publish(people, "hierarchy-beta-likeness:3", method=method)
-    assert publish(people, "hierarchy-beta-likeness:3", seed=1).release.method == "mondrian"
+    assert publish(people, "hierarchy-beta-likeness:3", seed=1).release.method == "burel"

@@ -8,6 +8,7 @@ from typing import Any
 
 from oneoff.errors import BadValue, MethodMismatch, nearest
 from oneoff.mechanisms.baseline import baseline
+from oneoff.mechanisms.bucketization import anatomy, exact_size, multi_size, two_size
 from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring, slow_matching
 from oneoff.mechanisms.partitioning import burel, dmondrian, hilbert, mondrian, packing, sabre, transversal
 from oneoff.mechanisms.perturbation import perturbation
@@ -92,6 +93,15 @@ def _warn_of_packing(table: Table, model: Model, options: Mapping[str, Any]) -> 
         "knows the method can find out more than the promise allows; the verdict says how much attacks find. "
         "transversal stands against such an insider"
     )
+
+
+def _bucketization(name: str, run: Callable[..., Partition], options: tuple[str, ...], summary: str) -> Method:
+    """They differ in how they choose sizes only."""
+    more = ("choice", "block_size")
+    return Method(
+        name, run, "exact quasi-identifiers, buckets of values", _CEILINGS, "insider", (*options, *more), summary,
+        reports=True, form="bucketized",
+    )  # fmt: skip
 
 
 METHODS: dict[str, Method] = {
@@ -247,6 +257,19 @@ METHODS: dict[str, Method] = {
         "shows quasi-identifiers as they are and lets chance replace sensitive values, with known chances (paper 001)",
         form="perturbed",
     ),
+    "exact-size": _bucketization(
+        "exact-size",
+        exact_size,
+        ("max_size",),
+        "buckets of any sizes with the least loss there is, proven (paper 002)",
+    ),
+    "multi-size": _bucketization(
+        "multi-size", multi_size, ("max_size",), "buckets of several sizes, found by dividing two further (paper 002)"
+    ),
+    "two-size": _bucketization(
+        "two-size", two_size, ("max_size", "search"), "buckets of the best two sizes (paper 002)"
+    ),
+    "anatomy": _bucketization("anatomy", anatomy, (), "buckets of l or l + 1 people with different values (paper 002)"),
     "baseline": Method(
         "baseline",
         baseline,
@@ -265,10 +288,13 @@ def choose(name: str, model: Model) -> tuple[Method, str]:
     """The method of that name, or for "auto" the best one for the promise, with the reason in a sentence."""
     if name == "auto":
         return _best(model)
+    if name == "bucketization":
+        METHODS["exact-size"].refuse_unserved(model)
+        return METHODS["exact-size"], "of the methods that make buckets, exact-size loses least"
     if name not in METHODS:
         raise BadValue(
             f"there is no method called {name!r}",
-            allowed=", ".join(["auto", *METHODS]),
+            allowed=", ".join(["auto", "bucketization", *METHODS]),
             got=repr(name),
             hint=nearest(name, METHODS),
         )

@@ -142,14 +142,14 @@ def publish(
     measured = utility(release, table)
     say("done", 1.0)
     outcome = Outcome(
-        release, verdict, measured, reason, seed, time.perf_counter() - began, _notices(table, model, warning)
+        release, verdict, measured, reason, seed, time.perf_counter() - began, _notices(table, model, warning, plan)
     )
     return replace(outcome, release=_with_private_half(outcome, table, job))
 
 
-def _notices(table: Table, model: Model, warning: str) -> tuple[str, ...]:
+def _notices(table: Table, model: Model, warning: str, plan: Partition | Links | Channel) -> tuple[str, ...]:
     said = [notice for notice in (_many_numbers(table, model), _unprotected(table, model), warning) if notice]
-    return (*table.notices, *said)
+    return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition) else ()))
 
 
 def _many_numbers(table: Table, model: Model) -> str:

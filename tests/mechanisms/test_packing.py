@@ -68,7 +68,8 @@ def is_kept(people: Table, model: Model, partition: Partition) -> bool:
 
 
 def is_served(people: Table, model: Model) -> bool:
-    return all(part.about == "identity" or part.caps(people.counts) is not None for part in model.parts())
+    caps = [part.caps(people.counts) for part in model.parts() if part.about != "identity"]
+    return all(each is not None and not each.sets for each in caps)
 
 
 @settings(max_examples=500)

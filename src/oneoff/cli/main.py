@@ -149,7 +149,8 @@ def anonymize(
         str | None,
         typer.Option(
             help="auto (default), transversal, mondrian, burel, sabre, hilbert, heterogeneous, ring, freeform, "
-            "perturbation, packing; lmondrian, dmondrian, tmondrian and baseline to compare with."
+            "perturbation, packing; exact-size, multi-size, two-size, anatomy (buckets); lmondrian, dmondrian, "
+            "tmondrian, baseline (to compare with)."
         ),
     ] = None,
     option: Annotated[

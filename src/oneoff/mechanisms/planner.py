@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from oneoff.mechanisms.heterogeneous.buckets import consecutive, whole_values
 from oneoff.mechanisms.levels import Bounds, Level, aside, by_support, evenly, one_group
+from oneoff.mechanisms.program import size_program
 
 __all__ = ["expected_loss", "plan_levels"]
 
@@ -193,20 +194,13 @@ def _kinds(counts: Ints, bounds: Bounds) -> tuple[Ints, Ints, Ints]:
 def _solve(sizes: Ints, share: Floats, people: Floats, many: Ints) -> tuple[float, Floats]:
     """The loss and people[size, kind] of the best of a few linear programs; infinite when there is no solution.
 
-    Variables: x[size, kind], then y[size]. x sums to the people of each kind, and over kinds to y; a kind of m values
-    may be at most m * share * y.
+    Variables as in `program.size_program`, in shares of all people.
     """
     from scipy.optimize import linprog
-    from scipy.sparse import block_diag, bmat, eye_array, kron
 
     rows, kinds = share.shape
     total = people.sum()
-    by_kind = kron(np.ones((1, rows)), eye_array(kinds))
-    by_size = kron(eye_array(rows), np.ones((1, kinds)))
-    equal = bmat([[by_kind, None], [by_size, -eye_array(rows)]], format="csr")
-    spread = block_diag([(share[i] * many).reshape(-1, 1) for i in range(rows)])
-    within = bmat([[eye_array(rows * kinds), -spread]], format="csr")
-    target = np.concatenate([people / total, np.zeros(rows)])
+    equal, target, within = size_program(share, people / total, many, np.ones(rows))
     at, least, best = np.full(rows, 1 / rows), np.inf, np.empty((0, kinds))
     for _ in range(_ROUNDS):
         price = np.concatenate([np.zeros(rows * kinds), sizes**0.6 * np.maximum(at, 1e-3) ** -0.3])

@@ -15,9 +15,10 @@ __all__ = ["Partition"]
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """group[i] is the group of row i, numbered from 0 without gaps."""
+    """group[i] is the group of row i, numbered from 0 without gaps; notes are what a steward should know about them."""
 
     group: npt.NDArray[np.int32]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.group.ndim != 1 or len(self.group) == 0 or int(self.group.min()) < 0 or (self.size == 0).any():

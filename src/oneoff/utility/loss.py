@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, UnknownColumn, listing, nearest
-from oneoff.releases import Cells, Generalized, Nodes, Perturbed, Published, Ranges, Sets
+from oneoff.releases import Bucketized, Cells, Generalized, Nodes, Perturbed, Published, Ranges, Sets
 from oneoff.table import Attribute, Hierarchy, Table
 
 __all__ = ["Utility", "utility"]
@@ -34,6 +34,8 @@ class Utility:
     retention     of perturbed values: the share that is expected to be the true one
     value_error   of perturbed values: the error to be expected in a reconstructed number of people with a value (root
                   mean square), relative to the average number
+    msbs          of buckets: the mean squared bucket size of paper 002 (equation 1), 0 when nothing is hidden
+    bucket_loss   of buckets: the sum of (size - 1)^2 (equation 2)
     """
 
     gcp: float
@@ -44,6 +46,8 @@ class Utility:
     per_attribute: dict[str, float]
     retention: float | None = None
     value_error: float | None = None
+    msbs: float | None = None
+    bucket_loss: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -53,6 +57,11 @@ class Utility:
             return (
                 f"Quasi-identifiers are shown as they are; {self.retention:.2%} of the sensitive values are the true "
                 f"ones, and a reconstructed number of people with a value is off by {self.value_error:.2%} on average."
+            )
+        if self.msbs is not None:
+            return (
+                "Quasi-identifiers are shown as they are; on average a value could belong to "
+                f"{self.msbs:.1f} other people of its bucket (mean squared bucket size)."
             )
         if not any(self.per_attribute.values()):
             return "Quasi-identifiers are shown as they are (GCP 0)."
@@ -100,6 +109,9 @@ def utility(
 def _exact(release: Published) -> Utility:
     """Nothing is blurred where quasi-identifiers are shown as they are; the values are another matter."""
     nothing = Utility(0.0, 0.0, 0.0, None, None, {attribute.name: 0.0 for attribute in release.quasi})
+    if isinstance(release, Bucketized):
+        loss = int(((release.people_in_bucket - 1) ** 2).sum())
+        return replace(nothing, msbs=loss / max(release.rows - 1, 1), bucket_loss=loss)
     if not isinstance(release, Perturbed):
         return nothing
     people, matrix = release.counts / release.rows, release.channel.matrix

@@ -14,6 +14,7 @@ from oneoff.mechanisms.heterogeneous.buckets import plan
 from oneoff.mechanisms.heterogeneous.matching import MATCHERS, Matcher, blocks, estimate_seconds, extract, scatter
 from oneoff.mechanisms.heterogeneous.randomize import random_matching
 from oneoff.mechanisms.levels import Bounds, Level, draw
+from oneoff.mechanisms.served import refuse_all_but_ceilings
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import Model
 from oneoff.plans import Links
@@ -148,13 +149,11 @@ def slow_matching(table: Table, model: Model, options: Mapping[str, Any]) -> str
 
 def _bounds(table: Table, model: Model) -> Bounds:
     """The ceilings of the promise, and the least number of buckets that promises about identity ask for."""
-    parts = model.parts()
-    served = [part for part in parts if part.about == "identity" or part.caps(table.counts) is not None]
+    refuse_all_but_ceilings("heterogeneous", table, model)
     caps = model.caps(table.counts)
-    if caps is None or len(served) < len(parts):
-        others = [part.spec() for part in parts if part.caps(table.counts) is None]
+    if caps is None:
         raise MethodMismatch(
-            f"heterogeneous does not serve {listing(others)}",
+            f"heterogeneous does not serve {model.spec()}",
             allowed="promises that are ceilings on belief, such as l-diversity or beta-likeness, also with k-anonymity",
             got=model.spec(),
             hint="for k-anonymity alone use ring, for other promises mondrian",

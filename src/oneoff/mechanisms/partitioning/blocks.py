@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, listing
+from oneoff.errors import BadValue, UnreachableGuarantee, listing
+from oneoff.mechanisms.levels import Bounds
+from oneoff.models import Model
 from oneoff.table import Attribute, Table
 
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
-__all__ = ["Block", "Cut", "Tree", "cut_blocks", "listed_blocks"]
+__all__ = ["Block", "Cut", "Tree", "cut_blocks", "listed_blocks", "refuse_ineligible"]
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -173,6 +175,39 @@ def _median_cut(attribute: Attribute, codes: npt.NDArray[np.int32], column: int)
     left = np.zeros(attribute.size, dtype=np.bool_)
     left[order[: last + 1]] = True
     return Cut(column, left, int(order[last]))
+
+
+def refuse_ineligible(
+    table: Table,
+    model: Model,
+    values: npt.NDArray[np.int32],
+    bounds: Bounds,
+    blocks: Sequence[Block],
+    hint: Callable[[], str],
+) -> None:
+    """A block that breaks the promise as one group breaks it in any groups."""
+    width = len(bounds.ceiling[0])
+    counted = [np.bincount(values[block.rows], minlength=width) for block in blocks]
+    bad = [i for i, counts in enumerate(counted) if not bounds.allow(counts)]
+    if not bad:
+        return
+    block, counts = blocks[bad[0]], counted[bad[0]]
+    excess = counts - bounds.most(len(block.rows))
+    worst = int(np.argmax(excess))
+    labels = table.sensitive.labels if table.sensitive is not None else np.array(["anything"])
+    why = (
+        f"{int(counts[worst])} of its {len(block.rows)} people have {labels[worst]!s}, "
+        f"at most {int(bounds.most(len(block.rows))[worst])} may"
+        if excess[worst] > 0
+        else f"its {len(block.rows)} people are too few, or have too little of some value"
+    )
+    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+    raise UnreachableGuarantee(
+        f"a block cannot keep {model.spec()} by itself: {block.where}: {why}{more}",
+        allowed="blocks that each keep the promise",
+        got=f"{len(blocks)} blocks, {len(bad)} of them ineligible",
+        hint=hint(),
+    )
 
 
 def _pair_loss(table: Table, space: Space, codes: npt.NDArray[np.int32]) -> float:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, MethodMismatch, OneoffError, UnreachableGuarantee, listing
+from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee
 from oneoff.mechanisms.partitioning.hilbert import axis, hilbert_order
 from oneoff.mechanisms.partitioning.mondrian import mondrian
+from oneoff.mechanisms.served import refuse_all_but_ceilings
 from oneoff.mechanisms.space import space_of
 from oneoff.models import Caps, Counts, Model, Prior
 from oneoff.plans import Partition
@@ -276,14 +277,7 @@ def _job(
     rng: np.random.Generator,
     report: Report,
 ) -> _Job:
-    unserved = [part.spec() for part in model.parts() if part.about != "identity" and part.caps(table.counts) is None]
-    if unserved:
-        raise MethodMismatch(
-            f"burel does not keep {listing(unserved)}",
-            allowed="promises that are ceilings or floors on belief, such as beta-likeness or l-diversity; k-anonymity",
-            got=model.spec(),
-            hint="mondrian keeps every promise",
-        )
+    refuse_all_but_ceilings("burel", table, model, sets=True)
     if not model.holds(Counts.of(table.counts), table.counts):
         raise UnreachableGuarantee(
             f"the table cannot keep {model.spec()}, not even as one group",

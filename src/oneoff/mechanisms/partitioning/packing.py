@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, MethodMismatch, OneoffError, UnreachableGuarantee, listing
+from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee
+from oneoff.mechanisms.served import refuse_all_but_ceilings
 from oneoff.mechanisms.space import curve_order, space_of
 from oneoff.models import Counts, Model, Prior
 from oneoff.plans import Partition
@@ -107,14 +108,7 @@ def _usual_sweeps(rows: int, effort: float) -> int:
 
 
 def _job(table: Table, model: Model, numeric_as: str) -> _Job:
-    unserved = [part.spec() for part in model.parts() if part.about != "identity" and part.caps(table.counts) is None]
-    if unserved:
-        raise MethodMismatch(
-            f"packing does not keep {listing(unserved)}",
-            allowed="promises that are ceilings or floors on belief, such as l-diversity or beta-likeness; k-anonymity",
-            got=model.spec(),
-            hint="mondrian keeps every promise",
-        )
+    refuse_all_but_ceilings("packing", table, model)
     if not model.holds(Counts.of(table.counts), table.counts):
         raise UnreachableGuarantee(
             f"the table cannot keep {model.spec()}, not even as one group",

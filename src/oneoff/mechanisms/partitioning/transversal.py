@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, MethodMismatch, OneoffError, UnreachableGuarantee, listing
+from oneoff.errors import BadValue, OneoffError
 from oneoff.mechanisms.levels import Bounds, draw
-from oneoff.mechanisms.partitioning.blocks import Block, Tree, cut_blocks, listed_blocks
+from oneoff.mechanisms.partitioning.blocks import Block, Tree, cut_blocks, listed_blocks, refuse_ineligible
 from oneoff.mechanisms.partitioning.knowledge import Knowledge, learn, of_table, pack_alike
 from oneoff.mechanisms.planner import plan_levels
+from oneoff.mechanisms.served import refuse_all_but_ceilings
 from oneoff.mechanisms.space import curve_order, space_of
 from oneoff.models import Caps, Counts, Model, Prior
 from oneoff.plans import Partition
@@ -384,15 +385,7 @@ def _pilots(
 
 def _bounds(table: Table, model: Model) -> tuple[npt.NDArray[np.int32], Bounds]:
     """Values and their bounds; when the promise is about identity alone, values play no part and are all the same."""
-    parts = model.parts()
-    others = [part.spec() for part in parts if part.about != "identity" and part.caps(table.counts) is None]
-    if others:
-        raise MethodMismatch(
-            f"transversal does not serve {listing(others)}",
-            allowed="promises that are ceilings on belief, such as l-diversity or beta-likeness, and k-anonymity",
-            got=model.spec(),
-            hint="for other promises use mondrian",
-        )
+    refuse_all_but_ceilings("transversal", table, model)
     caps, least = model.caps(table.counts), model.rule(table.counts, table.rows).least_size
     if caps is None:
         return np.zeros(table.rows, dtype=np.int32), Bounds.of(Caps((Fraction(1),)), table.rows, least)
@@ -402,32 +395,12 @@ def _bounds(table: Table, model: Model) -> tuple[npt.NDArray[np.int32], Bounds]:
 def _refuse_ineligible(
     table: Table, model: Model, values: npt.NDArray[np.int32], bounds: Bounds, found: _Found
 ) -> None:
-    """A block that breaks the promise as one group breaks it in any groups; coarser blocks are for people to choose."""
+    """Coarser blocks than ineligible ones are for people to choose."""
 
     def eligible(block: Block) -> bool:
         return bounds.allow(np.bincount(values[block.rows], minlength=len(bounds.ceiling[0])))
 
-    bad = [block for block in found.blocks if not eligible(block)]
-    if not bad:
-        return
-    block = bad[0]
-    counts = np.bincount(values[block.rows], minlength=len(bounds.ceiling[0]))
-    excess = counts - bounds.most(len(block.rows))
-    worst = int(np.argmax(excess))
-    labels = table.sensitive.labels if table.sensitive is not None else np.array(["anything"])
-    why = (
-        f"{int(counts[worst])} of its {len(block.rows)} people have {labels[worst]!s}, "
-        f"at most {int(bounds.most(len(block.rows))[worst])} may"
-        if excess[worst] > 0
-        else f"its {len(block.rows)} people are too few, or have too little of some value"
-    )
-    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-    raise UnreachableGuarantee(
-        f"a block cannot keep {model.spec()} by itself: {block.where}: {why}{more}",
-        allowed="blocks that each keep the promise",
-        got=f"{len(found.blocks)} blocks, {len(bad)} of them ineligible",
-        hint=_coarser(found, eligible),
-    )
+    refuse_ineligible(table, model, values, bounds, found.blocks, lambda: _coarser(found, eligible))
 
 
 def _coarser(found: _Found, eligible: Callable[[Block], bool]) -> str:

@@ -1,0 +1,175 @@
+"""Who goes into which bucket: by chance, in the whole table or inside blocks of people with similar quasi-identifiers.
+
+A setting says how many people with each value go to each kind of buckets; these are drawn uniformly and dealt round
+robin (RRA, paper 002, section 4.1). So all ways to exchange people inside a bucket are equally likely given what is
+published, and the belief in a value is its share of the bucket, exactly, also for somebody who knows all of this. To
+slice people in the order of quasi-identifiers instead would give some of them away.
+
+Blocks are cut from quasi-identifiers only, to a size fixed beforehand; each is planned from its own counts under the
+ceilings of the whole table. People of a bucket are then near each other, and counts by recipients much better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.errors import BadValue, OneoffError
+from oneoff.mechanisms.bucketization.setting import Setting, one_bucket
+from oneoff.mechanisms.levels import Bounds
+from oneoff.mechanisms.partitioning.blocks import Block, Tree, cut_blocks, refuse_ineligible
+from oneoff.mechanisms.space import space_of
+from oneoff.models import Counts, Model, Prior
+from oneoff.plans import Partition
+from oneoff.table import Table
+
+__all__ = ["Choice", "Report", "Solve", "Within", "choose_people", "deal", "sizes_up_to"]
+
+Ints = npt.NDArray[np.int64]
+Choice = Literal["random", "blocks"]
+Solve = Callable[[Ints, Bounds, bool], tuple[Setting | None, str]]  # counts, bounds, is it one of many blocks?
+Report = Callable[[float], None]
+
+_BLOCK = 1000
+_CONTIGUOUS = 40  # sizes one after the other from which on larger ones become sparse
+_SPARSE = 40
+
+
+def choose_people(
+    table: Table,
+    model: Model,
+    solve: Solve,
+    *,
+    choice: Choice,
+    block_size: int | None,
+    rng: np.random.Generator | None,
+    report: Report | None,
+) -> Partition:
+    """Solve the setting for the table or for every block, draw people for it, and check every bucket."""
+    rng, caps = rng or np.random.default_rng(), model.caps(table.counts)
+    assert caps is not None  # the catalog lets no other promise through
+    bounds = Bounds.of(caps, table.rows)
+    blocks = _blocks(table, model, bounds, choice, block_size, rng)
+    bucket, made, notes = np.empty(table.rows, dtype=np.int32), 0, dict[str, int]()
+    losses = list[Setting]()
+    for done, block in enumerate(blocks):
+        counts = np.bincount(table.values[block.rows], minlength=len(table.counts))
+        setting, note = solve(counts, bounds, len(blocks) > 1)
+        if setting is None:
+            setting, note = one_bucket(counts), note or "no smaller buckets keep the promise: everybody is in one"
+        setting.check(counts, bounds)
+        bucket[block.rows] = made + deal(setting, table.values[block.rows], rng)
+        made += setting.buckets
+        losses.append(setting)
+        notes[note] = notes.get(note, 0) + 1
+        if report is not None:
+            report((done + 1) / len(blocks))
+    partition = Partition(bucket, _notes(notes, losses))
+    if model.failing(Counts.of_groups(partition.group, table.values), Prior.of(table.counts)).any():
+        raise OneoffError(f"a bucket breaks {model.spec()}: a defect, nothing was published")
+    return partition
+
+
+def deal(setting: Setting, values: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> npt.NDArray[np.int32]:
+    """The bucket of every person: drawn uniformly among those with the value, dealt round robin."""
+    mixed = rng.permutation(len(values))
+    order = mixed[np.argsort(values[mixed], kind="stable")]
+    kinds = len(setting.size)
+    kind = np.repeat(np.tile(np.arange(kinds), len(setting.people)), setting.people.ravel())
+    bucket, first = np.empty(len(values), dtype=np.int32), 0
+    for j, number in enumerate(setting.number.tolist()):
+        people = order[kind == j]
+        bucket[people] = first + np.arange(len(people)) % number
+        first += number
+    return bucket
+
+
+def _blocks(
+    table: Table,
+    model: Model,
+    bounds: Bounds,
+    choice: str,
+    block_size: int | None,
+    rng: np.random.Generator,
+) -> list[Block]:
+    if choice not in ("random", "blocks"):
+        raise BadValue(
+            "unknown way to choose people",
+            allowed="random, blocks",
+            got=repr(choice),
+            hint="slices in the order of quasi-identifiers are not offered: they give people away",
+        )
+    if choice == "random":
+        if block_size is not None:
+            raise BadValue("block_size is for blocks", allowed="choice=blocks with it", got="choice=random")
+        return [Block(np.arange(table.rows))]
+    size = _BLOCK if block_size is None else block_size
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        raise BadValue("the size of blocks is not usable", allowed="a whole number from 1", got=repr(block_size))
+    tree = cut_blocks(table, space_of(table), size=size, rng=rng)
+    blocks = [tree.blocks[number] for number in tree.leaves()]
+    refuse_ineligible(table, model, table.values, bounds, blocks, lambda: _larger(table, tree, bounds, size))
+    return blocks
+
+
+def _larger(table: Table, tree: Tree, bounds: Bounds, size: int) -> str:
+    """Sizes of blocks that would do. To choose among them is to tell a little; the steward decides that."""
+    good = []
+    for times in (2, 4, 8, 16, 32):
+        if size * times <= table.rows:
+            coarse = cut_blocks(table, space_of(table), size=size * times)
+            counted = [
+                np.bincount(table.values[coarse.blocks[b].rows], minlength=len(table.counts)) for b in coarse.leaves()
+            ]
+            good += [size * times] if all(bounds.allow(counts) for counts in counted) else []
+    would = f"block_size={', '.join(map(str, good))} would be eligible; " if good else ""
+    says = "this message is private. A size chosen after reading it tells an insider that finer ones failed"
+    return f"{would}choice=random always works; {says}"
+
+
+def sizes_up_to(counts: Ints, bounds: Bounds, most: int) -> tuple[Ints, Ints]:
+    """The sizes from the smallest that any value allows up to `most`, and larger ones to fall back on."""
+    top, bottom = (column[counts > 0] for column in bounds.ceiling)
+    smallest, n = int((-(-bottom // top)).min()), int(counts.sum())
+    usual = np.arange(smallest, min(most, n) + 1)
+    begin = max(smallest, most + 1)
+    sparse = np.rint(np.geomspace(begin, max(begin, n), _SPARSE)).astype(np.int64)
+    return usual, np.unique(np.concatenate([usual, np.arange(begin, min(begin + _CONTIGUOUS, n + 1)), sparse]))
+
+
+def _notes(notes: dict[str, int], settings: list[Setting]) -> tuple[str, ...]:
+    """What a steward should know; once, with the number of blocks it is true of."""
+    many = len(settings)
+    said = [text if many == 1 else f"{text} (in {times} of {many} blocks)" for text, times in notes.items() if text]
+    proven = [setting for setting in settings if setting.excess is not None]
+    if len(proven) == many:
+        loss = sum(setting.loss for setting in settings)
+        least = sum(setting.loss / (1 + (setting.excess or 0.0)) for setting in settings)
+        excess = loss / least - 1 if least > 0 else 0.0
+        said.append(
+            f"bucket sizes lose at most {excess:.1e} more than the best there are (proven)"
+            if excess
+            else "bucket sizes are the best there are (proven)"
+        )
+    return tuple(said)
+
+
+@dataclass(frozen=True)
+class Within:
+    """A solver for sizes up to a limit, and for larger ones where there is no other way."""
+
+    solve: Callable[[Ints, Bounds, Ints, bool], Setting | None]
+    most: int
+
+    def __call__(self, counts: Ints, bounds: Bounds, block: bool) -> tuple[Setting | None, str]:
+        usual, larger = sizes_up_to(counts, bounds, self.most)
+        found = self.solve(counts, bounds, usual, block)
+        if found is not None:
+            return found, ""
+        found = self.solve(counts, bounds, larger, block)
+        size = "" if found is None else f", so buckets have up to {int(found.size.max()):,} people"
+        return found, f"no buckets of at most {self.most} people keep the promise{size}"
