@@ -34,6 +34,7 @@ _COVID_QUASI = ("AGE", "SEX", "MEDICAL_UNIT", "USMER", "PATIENT_TYPE", "PREGNANT
 
 TABLES = {
     "census": Source("census_sal500k.parquet", _CENSUS_QUASI, "salary", ("age", "education")),
+    "census3": Source("census_sal500k.parquet", ("age", "gender", "education"), "salary", ("age", "education")),
     "occupations": Source("census_occ100k.parquet", _CENSUS_QUASI, "occupation", ("age", "education")),
     "adult": Source("adult.parquet", _ADULT_QUASI, "occupation", ("age",)),
     "covid": Source("covid_mexico_2020.parquet", _COVID_QUASI, "CLASIFFICATION_FINAL", ("AGE",)),
@@ -114,6 +115,19 @@ BLOCKS = {
     "growth": Block(
         "Groups: growth with the number of people",
         "l-diversity:10 with default settings on the first rows of SAL; five million generated people, effort=fast.",
+    ),
+    "likeness": Block(
+        "beta-likeness and t-closeness: burel, sabre and perturbation (paper 001) beside Mondrian",
+        "SAL with age, gender and education as quasi-identifiers, without hierarchies. perturbation shows "
+        "quasi-identifiers as they are, so it has no loss of this kind. The comparisons of the paper, with its "
+        "hierarchies, are in experiments/001-beta-likeness.",
+    ),
+    "buckets": Block(
+        "Buckets (paper 002)",
+        "SAL with all seven quasi-identifiers, f'_v = min(1, theta p_v + 0.02); CPU s are those of planning, drawing "
+        "people, the audit and writing the release (without the report page, which takes 2 s for any method). MSBS is "
+        "the mean squared bucket size. Blocks are of 1,000 people and more. The figures of the paper are in "
+        "experiments/002-bucketization.",
     ),
     "million": Block(
         "A million rows",
@@ -270,6 +284,34 @@ def _growth() -> Iterator[Case]:
         yield Case("growth", f"growth {method} 5M", "anonymize", given, slow=True)
 
 
+def _likeness() -> Iterator[Case]:
+    small = {"table": "census3", "rows": 500_000, "ail": True}
+    for beta in (1, 2, 3, 4, 5):
+        for method in ("burel", "mondrian"):
+            floors = {"cpu": 6.0, "mb": 500.0} if (method, beta) == ("burel", 4) else {}
+            given = {**small, "method": method, "guarantee": f"beta-likeness:{beta}"}
+            yield Case("likeness", f"likeness {method} beta-likeness:{beta}", "anonymize", given, floors)
+    for rows in (100_000, 200_000, 300_000, 400_000):
+        given = {**small, "rows": rows, "method": "burel", "guarantee": "beta-likeness:4"}
+        yield Case("likeness", f"likeness burel beta-likeness:4 {rows // 1000}K", "anonymize", given)
+    for promise in ("t-closeness:0.1", "t-closeness:0.2"):
+        for method in ("sabre", "mondrian"):
+            given = {**small, "method": method, "guarantee": promise}
+            yield Case("likeness", f"likeness {method} {promise}", "anonymize", given)
+    given = {"table": "census", "rows": 500_000, "method": "perturbation", "guarantee": "beta-likeness:4"}
+    yield Case("likeness", "likeness perturbation beta-likeness:4", "anonymize", given, {"cpu": 1.0})
+
+
+def _buckets() -> Iterator[Case]:
+    for theta in (2, 4, 8, 16, 32):
+        for method in ("exact-size", "multi-size", "two-size"):
+            given = {"method": method, "guarantee": f"f-privacy:theta={theta},base=0.02", "write": True, "msbs": True}
+            name = f"buckets {method} theta={theta}"
+            yield Case("buckets", name, "anonymize", {**_SAL, **given}, {"cpu": 3.0})
+    given = {"method": "exact-size", "guarantee": "f-privacy:theta=16,base=0.02", "choice": "blocks", "msbs": True}
+    yield Case("buckets", "buckets exact-size theta=16 blocks", "anonymize", {**_SAL, **given})
+
+
 def _million() -> Iterator[Case]:
     for table, method, promise in (
         ("covid", "mondrian", "k-anonymity:10"),
@@ -298,7 +340,10 @@ def _rivals() -> Iterator[Case]:
     yield Case("rivals", "compare pycanon, beta, 500K", "pycanon", given, after=whole, rival="pycanon", slow=True)
 
 
-CASES = (*_census(), *_files(), *_adult(), *_each(), *_groups(), *_growth(), *_million(), *_start(), *_rivals())
+CASES = (
+    *_census(), *_files(), *_adult(), *_each(), *_groups(), *_growth(), *_likeness(), *_buckets(), *_million(),
+    *_start(), *_rivals(),
+)  # fmt: skip
 
 REFERENCES = (
     ("ARX, local recoding, k=10, CENSUS 500K", "about 14 CPU s"),

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,7 @@ def anonymize(table: str, method: str, guarantee: str, data: str, work: str, **m
     import oneoff
 
     rows, leave, nominal = more.pop("rows", None), more.pop("leave", ""), more.pop("nominal", False)
+    writes, shown = more.pop("write", False), [name for name in ("ail", "msbs") if more.pop(name, False)]
     short = {name: value for name, value in more.items() if name not in ("blocks", "public", "effort")}
     if method == "transversal":
         short |= {"pilot": 0.3}  # which also compiles what plans the buckets
@@ -91,13 +93,17 @@ def anonymize(table: str, method: str, guarantee: str, data: str, work: str, **m
         more["public"] = _rest(table, data, people.rows)
     with clock() as figures:
         release = oneoff.anonymize(people, guarantee, method=method, seed=1, **more)
+        if writes:
+            replace(release, private={}).write(Path(work) / "written", overwrite=True)
     figures |= {"base": base, "mb": peak_mb(), "rows": people.rows}
     with clock() as again:
         verdict = oneoff.audit(release, people)
     if leave:
         _leave(release, data, Path(work) / leave)
-    gcp = oneoff.utility(release, people, domains=NOMINAL if nominal else None).gcp
-    return figures | {"gcp": gcp, "groups": verdict.groups, "holds": verdict.holds, "audit": again["cpu"]}
+    lost = oneoff.utility(release, people, domains=NOMINAL if nominal else None)
+    figures |= {name: getattr(lost, name) for name in shown}
+    figures |= {} if method in ("perturbation", "baseline") or "msbs" in shown else {"gcp": lost.gcp}
+    return figures | {"groups": verdict.groups, "holds": verdict.holds, "audit": again["cpu"]}
 
 
 def randomize(rows: int, k: int, data: str, work: str) -> Figures:
@@ -132,8 +138,6 @@ def read(table: str, data: str, work: str, rows: int) -> Figures:
 
 def write(table: str, data: str, work: str, rows: int) -> Figures:
     """Both halves without the report page, whose plots cost more than the records."""
-    from dataclasses import replace
-
     import oneoff
 
     release = oneoff.anonymize(_table(table, data, rows), "k-anonymity:10", method="mondrian", seed=1)

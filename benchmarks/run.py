@@ -44,6 +44,8 @@ COLUMNS = (
     Column("base MB", "base", 8, lambda x: f"{x:.0f}"),
     Column("peak MB", "mb", 8, lambda x: f"{x:.0f}"),
     Column("GCP", "gcp", 7, lambda x: f"{x:.4f}"),
+    Column("AIL", "ail", 7, lambda x: f"{x:.4f}"),
+    Column("MSBS", "msbs", 7, lambda x: f"{x:.2f}"),
     Column("groups", "groups", 7, lambda x: f"{x:,}"),
     Column("holds", "holds", 6, lambda x: "yes" if x else "NO"),
     Column("audit s", "audit", 8, lambda x: f"{x:.2f}"),

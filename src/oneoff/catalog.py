@@ -97,7 +97,7 @@ def _warn_of_packing(table: Table, model: Model, options: Mapping[str, Any]) -> 
 
 def _bucketization(name: str, run: Callable[..., Partition], options: tuple[str, ...], summary: str) -> Method:
     """They differ in how they choose sizes only."""
-    more = ("choice", "block_size")
+    more = ("choice", "block_size", "block_on")
     return Method(
         name, run, "exact quasi-identifiers, buckets of values", _CEILINGS, "insider", (*options, *more), summary,
         reports=True, form="bucketized",
@@ -316,7 +316,7 @@ def _best(model: Model) -> tuple[Method, str]:
     if METHODS["transversal"].serves_promise(model):
         return METHODS["transversal"], (
             "of the methods that stand against an insider, who knows the algorithm, transversal loses least; against a "
-            "reader who does not know it mondrian would do too, and by counts alone packing loses least of all"
+            "reader who does not know it burel loses less, and by counts alone packing least of all"
         )
     for name in ("burel", "sabre"):
         if METHODS[name].serves_promise(model):

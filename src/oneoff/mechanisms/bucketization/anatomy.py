@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import UnreachableGuarantee
-from oneoff.mechanisms.bucketization.choice import Choice, Report, choose_people
+from oneoff.mechanisms.bucketization.choice import Choice, Columns, People, Report, choose_people
 from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.mechanisms.levels import Bounds
 from oneoff.models import Model
@@ -45,6 +45,7 @@ def anatomy(
     *,
     choice: Choice = "random",
     block_size: int | None = None,
+    block_on: Columns = None,
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Partition:
@@ -52,6 +53,7 @@ def anatomy(
 
     choice       "random": from the whole table, as in the paper; "blocks": inside blocks of similar people
     block_size   the fewest people in a block, 1000 by default; fix it before you look at sensitive values
+    block_on     cut blocks on these columns only: those that say little about the value keep blocks eligible
     """
 
     def solve(counts: Ints, bounds: Bounds, block: bool) -> tuple[Setting | None, str]:
@@ -67,4 +69,4 @@ def anatomy(
             hint="two-size, multi-size and exact-size serve ceilings that differ",
         )
 
-    return choose_people(table, model, solve, choice=choice, block_size=block_size, rng=rng, report=report)
+    return choose_people(table, model, solve, People(choice, block_size, block_on), rng, report)

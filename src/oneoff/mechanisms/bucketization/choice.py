@@ -11,8 +11,8 @@ ceilings of the whole table. People of a bucket are then near each other, and co
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,16 +21,17 @@ import numpy.typing as npt
 from oneoff.errors import BadValue, OneoffError
 from oneoff.mechanisms.bucketization.setting import Setting, one_bucket
 from oneoff.mechanisms.levels import Bounds
-from oneoff.mechanisms.partitioning.blocks import Block, Tree, cut_blocks, refuse_ineligible
+from oneoff.mechanisms.partitioning.blocks import Block, Tree, column_names, cut_blocks, refuse_ineligible
 from oneoff.mechanisms.space import space_of
 from oneoff.models import Counts, Model, Prior
 from oneoff.plans import Partition
 from oneoff.table import Table
 
-__all__ = ["Choice", "Report", "Solve", "Within", "choose_people", "deal", "sizes_up_to"]
+__all__ = ["Choice", "Columns", "People", "Report", "Solve", "Within", "choose_people", "deal", "sizes_up_to"]
 
 Ints = npt.NDArray[np.int64]
 Choice = Literal["random", "blocks"]
+Columns = str | Sequence[str] | None
 Solve = Callable[[Ints, Bounds, bool], tuple[Setting | None, str]]  # counts, bounds, is it one of many blocks?
 Report = Callable[[float], None]
 
@@ -39,13 +40,41 @@ _CONTIGUOUS = 40  # sizes one after the other from which on larger ones become s
 _SPARSE = 40
 
 
+@dataclass(frozen=True)
+class People:
+    """How people are chosen: from the whole table, or inside blocks of at least so many, cut on these columns."""
+
+    choice: Choice = "random"
+    block_size: int | None = None
+    block_on: Columns = None
+
+    def __post_init__(self) -> None:
+        if self.choice not in ("random", "blocks"):
+            raise BadValue(
+                "unknown way to choose people",
+                allowed="random, blocks",
+                got=repr(self.choice),
+                hint="slices in the order of quasi-identifiers are not offered: they give people away",
+            )
+        if self.choice == "random" and (self.block_size is not None or self.block_on is not None):
+            raise BadValue("there are no blocks", allowed="choice=blocks with block_size and block_on", got="random")
+        if not isinstance(self.size, int) or isinstance(self.size, bool) or self.size < 1:
+            raise BadValue("the size of blocks is not usable", allowed="a whole number from 1", got=repr(self.size))
+
+    @property
+    def size(self) -> int:
+        return _BLOCK if self.block_size is None else self.block_size
+
+    def cut(self, table: Table, size: int, rng: np.random.Generator) -> Tree:
+        """Blocks by quasi-identifiers alone."""
+        return cut_blocks(table, space_of(table), size=size, columns=column_names(self.block_on), rng=rng)
+
+
 def choose_people(
     table: Table,
     model: Model,
     solve: Solve,
-    *,
-    choice: Choice,
-    block_size: int | None,
+    people: People,
     rng: np.random.Generator | None,
     report: Report | None,
 ) -> Partition:
@@ -53,7 +82,7 @@ def choose_people(
     rng, caps = rng or np.random.default_rng(), model.caps(table.counts)
     assert caps is not None  # the catalog lets no other promise through
     bounds = Bounds.of(caps, table.rows)
-    blocks = _blocks(table, model, bounds, choice, block_size, rng)
+    blocks = _blocks(table, model, bounds, people, rng)
     bucket, made, notes = np.empty(table.rows, dtype=np.int32), 0, dict[str, int]()
     losses = list[Setting]()
     for done, block in enumerate(blocks):
@@ -88,47 +117,26 @@ def deal(setting: Setting, values: npt.NDArray[np.integer[Any]], rng: np.random.
     return bucket
 
 
-def _blocks(
-    table: Table,
-    model: Model,
-    bounds: Bounds,
-    choice: str,
-    block_size: int | None,
-    rng: np.random.Generator,
-) -> list[Block]:
-    if choice not in ("random", "blocks"):
-        raise BadValue(
-            "unknown way to choose people",
-            allowed="random, blocks",
-            got=repr(choice),
-            hint="slices in the order of quasi-identifiers are not offered: they give people away",
-        )
-    if choice == "random":
-        if block_size is not None:
-            raise BadValue("block_size is for blocks", allowed="choice=blocks with it", got="choice=random")
+def _blocks(table: Table, model: Model, bounds: Bounds, people: People, rng: np.random.Generator) -> list[Block]:
+    if people.choice == "random":
         return [Block(np.arange(table.rows))]
-    size = _BLOCK if block_size is None else block_size
-    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-        raise BadValue("the size of blocks is not usable", allowed="a whole number from 1", got=repr(block_size))
-    tree = cut_blocks(table, space_of(table), size=size, rng=rng)
+    tree = people.cut(table, people.size, rng)
     blocks = [tree.blocks[number] for number in tree.leaves()]
-    refuse_ineligible(table, model, table.values, bounds, blocks, lambda: _larger(table, tree, bounds, size))
+    refuse_ineligible(table, model, table.values, bounds, blocks, lambda: _larger(table, bounds, people, rng))
     return blocks
 
 
-def _larger(table: Table, tree: Tree, bounds: Bounds, size: int) -> str:
+def _larger(table: Table, bounds: Bounds, people: People, rng: np.random.Generator) -> str:
     """Sizes of blocks that would do. To choose among them is to tell a little; the steward decides that."""
     good = []
-    for times in (2, 4, 8, 16, 32):
-        if size * times <= table.rows:
-            coarse = cut_blocks(table, space_of(table), size=size * times)
-            counted = [
-                np.bincount(table.values[coarse.blocks[b].rows], minlength=len(table.counts)) for b in coarse.leaves()
-            ]
-            good += [size * times] if all(bounds.allow(counts) for counts in counted) else []
-    would = f"block_size={', '.join(map(str, good))} would be eligible; " if good else ""
+    for size in (people.size * times for times in (2, 4, 8, 16, 32)):
+        tree = people.cut(table, size, rng)
+        inside = [table.values[tree.blocks[b].rows] for b in tree.leaves()]
+        if len(inside) > 1 and all(bounds.allow(np.bincount(values, minlength=len(table.counts))) for values in inside):
+            good.append(str(size))
+    would = f"block_size={', '.join(good)} would be eligible; " if good else ""
     says = "this message is private. A size chosen after reading it tells an insider that finer ones failed"
-    return f"{would}choice=random always works; {says}"
+    return f"{would}block_on=... cuts on fewer columns; choice=random always works; {says}"
 
 
 def sizes_up_to(counts: Ints, bounds: Bounds, most: int) -> tuple[Ints, Ints]:
@@ -165,11 +173,20 @@ class Within:
     solve: Callable[[Ints, Bounds, Ints, bool], Setting | None]
     most: int
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.most, int) or isinstance(self.most, bool) or self.most < 1:
+            raise BadValue(
+                "the largest bucket is not usable", allowed="max_size a whole number from 1", got=repr(self.most)
+            )
+
     def __call__(self, counts: Ints, bounds: Bounds, block: bool) -> tuple[Setting | None, str]:
         usual, larger = sizes_up_to(counts, bounds, self.most)
         found = self.solve(counts, bounds, usual, block)
         if found is not None:
             return found, ""
         found = self.solve(counts, bounds, larger, block)
-        size = "" if found is None else f", so buckets have up to {int(found.size.max()):,} people"
-        return found, f"no buckets of at most {self.most} people keep the promise{size}"
+        if found is None:
+            return None, f"no buckets of at most {self.most} people keep the promise"
+        size = f"buckets have up to {int(found.size.max()):,} people"
+        # not every larger size was tried, so nothing is proven about the best of them
+        return replace(found, excess=None), f"no buckets of at most {self.most} people keep the promise, so {size}"

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.mechanisms.bucketization.choice import Choice, Report, Within, choose_people
+from oneoff.mechanisms.bucketization.choice import Choice, Columns, People, Report, Within, choose_people
 from oneoff.mechanisms.bucketization.multi_size import multi_sizes
 from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.mechanisms.levels import Bounds
@@ -27,7 +27,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _NEAR = 3  # buckets of a size more or fewer than the linear program says
-_GAP = 5e-5  # of the mixed-integer program
+_GAP = 8e-5  # of the mixed-integer program
 _NODES = 40  # of its search tree; not seconds, so that the same counts have the same answer on every machine
 _BLOCK_GAP, _BLOCK_NODES = 5e-3, 10  # for one of many blocks
 _USED = 1e-9  # of a bucket
@@ -160,6 +160,7 @@ def exact_size(
     max_size: int = 50,
     choice: Choice = "random",
     block_size: int | None = None,
+    block_on: Columns = None,
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Partition:
@@ -168,6 +169,7 @@ def exact_size(
     max_size     the largest bucket to try (M' of the paper); larger ones only where there is no other way
     choice       "random": from the whole table, as in the paper; "blocks": inside blocks of similar people
     block_size   the fewest people in a block, 1000 by default; fix it before you look at sensitive values
+    block_on     cut blocks on these columns only: those that say little about the value keep blocks eligible
     """
 
     def solve(counts: Ints, bounds: Bounds, sizes: Ints, block: bool) -> Setting | None:
@@ -176,4 +178,4 @@ def exact_size(
         return exact_sizes(counts, bounds, sizes)
 
     within = Within(solve, max_size)
-    return choose_people(table, model, within, choice=choice, block_size=block_size, rng=rng, report=report)
+    return choose_people(table, model, within, People(choice, block_size, block_on), rng, report)

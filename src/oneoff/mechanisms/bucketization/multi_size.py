@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.mechanisms.bucketization.choice import Choice, Report, Within, choose_people
+from oneoff.mechanisms.bucketization.choice import Choice, Columns, People, Report, Within, choose_people
 from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.mechanisms.bucketization.two_size import two_sizes
 from oneoff.mechanisms.levels import Bounds
@@ -56,6 +56,7 @@ def multi_size(
     max_size: int = 50,
     choice: Choice = "random",
     block_size: int | None = None,
+    block_on: Columns = None,
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Partition:
@@ -64,10 +65,11 @@ def multi_size(
     max_size     the largest bucket to try (M' of the paper); larger ones only where there is no other way
     choice       "random": from the whole table, as in the paper; "blocks": inside blocks of similar people
     block_size   the fewest people in a block, 1000 by default; fix it before you look at sensitive values
+    block_on     cut blocks on these columns only: those that say little about the value keep blocks eligible
     """
 
     def solve(counts: Ints, bounds: Bounds, sizes: Ints, block: bool) -> Setting | None:
         return multi_sizes(counts, bounds, sizes)
 
     within = Within(solve, max_size)
-    return choose_people(table, model, within, choice=choice, block_size=block_size, rng=rng, report=report)
+    return choose_people(table, model, within, People(choice, block_size, block_on), rng, report)

@@ -23,7 +23,7 @@ from oneoff.table import Attribute, Table
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
-__all__ = ["Block", "Cut", "Tree", "cut_blocks", "listed_blocks", "refuse_ineligible"]
+__all__ = ["Block", "Cut", "Tree", "column_names", "cut_blocks", "listed_blocks", "refuse_ineligible"]
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -289,3 +289,9 @@ def _parts(attribute: Attribute, parts: Sequence[Any]) -> Ints:
 def _cell_words(table: Table, rows: Ints, cuts: Mapping[str, Sequence[Any]]) -> str:
     chosen = [(attribute, j) for j, attribute in enumerate(table.quasi) if attribute.name in cuts]
     return ", ".join(_words(attribute, table.codes[rows, j]) for attribute, j in chosen)
+
+
+def column_names(given: str | Sequence[str] | None) -> list[str] | None:
+    if given is None:
+        return None
+    return [name.strip() for name in given.replace("+", ",").split(",")] if isinstance(given, str) else list(given)

@@ -26,7 +26,14 @@ import numpy.typing as npt
 
 from oneoff.errors import BadValue, OneoffError
 from oneoff.mechanisms.levels import Bounds, draw
-from oneoff.mechanisms.partitioning.blocks import Block, Tree, cut_blocks, listed_blocks, refuse_ineligible
+from oneoff.mechanisms.partitioning.blocks import (
+    Block,
+    Tree,
+    column_names,
+    cut_blocks,
+    listed_blocks,
+    refuse_ineligible,
+)
 from oneoff.mechanisms.partitioning.knowledge import Knowledge, learn, of_table, pack_alike
 from oneoff.mechanisms.planner import plan_levels
 from oneoff.mechanisms.served import refuse_all_but_ceilings
@@ -99,7 +106,7 @@ def transversal(
         public, pilot = None, False  # values play no part, so there is nothing to know about them
     knowledge = of_table(table, public) if isinstance(public, Table) else None
     known = None if knowledge is None else knowledge.codes
-    given = _given_blocks(table, space, bounds, blocks, block_size, _names(block_on), public, known, rng)
+    given = _given_blocks(table, space, bounds, blocks, block_size, column_names(block_on), public, known, rng)
     _refuse_ineligible(table, model, values, bounds, given)
     share = _pilot_share(pilot, bounds, given, public)
     pilots, rests = _pilots(values, bounds, given.blocks, share, rng)
@@ -112,7 +119,7 @@ def transversal(
         rests = [replace(rest, known=np.flatnonzero(np.isin(out, block.rows))) for rest, block in both]
         budget, given = budget.part(part, 1.0), replace(given, blocks=rests)
     if knowledge is not None and not given.fixed:
-        given = _foretold_blocks(table, space, bounds, given.blocks[0].rows, _names(block_on), knowledge, rng)
+        given = _foretold_blocks(table, space, bounds, given.blocks[0].rows, column_names(block_on), knowledge, rng)
         _refuse_ineligible(table, model, values, bounds, given)
     groups += _grouped(table, space, values, bounds, given.blocks, knowledge, rng, budget)
     return _checked(table, model, groups)
@@ -426,12 +433,6 @@ def _checked(table: Table, model: Model, groups: list[Ints]) -> Partition:
             "transversal made groups that break the promise; this is a defect of oneoff, please report it"
         )
     return Partition(group)
-
-
-def _names(given: str | Sequence[str] | None) -> list[str] | None:
-    if given is None:
-        return None
-    return [name.strip() for name in given.replace("+", ",").split(",")] if isinstance(given, str) else list(given)
 
 
 def _refuse_options(effort: str, blocks: object, block_size: object, pilot: object) -> None:
