@@ -105,7 +105,9 @@ class Knowledge:
 
         Groups hide part of what there is: as one member comes from each bucket, a value that is common among people
         of one kind is found beside people of other kinds. On real tables two to three fifths of the distance to the
-        average were left, so it is tripled.
+        average were left, so it is tripled. And a value that nearly reaches its ceiling is in nearly every group,
+        whoever is in it: the less its share varies between groups, compared with people grouped by chance, the more of
+        the distance is hidden.
         """
         assert self.crowd is not None
         size = np.bincount(self.crowd).astype(np.float64)
@@ -119,7 +121,11 @@ class Knowledge:
         if spread < 1e-9 * total:
             return shown.sum(axis=0) / total, np.inf
         slope = (within[:, None] * shown).sum(axis=0) - middle * shown.sum(axis=0)
-        line = shown.sum(axis=0) / total + _HIDDEN * slope / spread * (1 - middle)
+        share = shown.sum(axis=0) / total
+        varies = (shown**2 / size[:, None]).sum(axis=0) / total - share**2
+        by_chance = share * (1 - share) * len(size) / total
+        hidden = _HIDDEN * np.maximum(1.0, by_chance / np.maximum(2 * varies, 1e-12))
+        line = share + hidden * slope / spread * (1 - middle)
         return line, 1 / total + (1 - middle) ** 2 / spread
 
 
