@@ -14,9 +14,13 @@ import numpy as np
 import oneoff
 from oneoff.table import Table
 
-__all__ = ["adult", "census", "data_folder", "line_plot", "markdown", "pivot", "resampled", "say", "timed"]
+__all__ = [
+    "Page", "adult", "census", "census_wide", "data_folder", "line_plot", "markdown", "pivot", "resampled", "say",
+    "timed",
+]  # fmt: skip
 
 QUASI = ("age", "gender", "education", "marital", "workclass")
+WIDE = ("age", "gender", "education", "marital", "race", "workclass", "country", "occupation")
 ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 
 
@@ -42,6 +46,22 @@ def census(quasi: int = 3, rows: int | None = None, *, sal: bool = True, hierarc
         categorical=[] if hierarchies else [name for name in names if name not in numbers],
         hierarchies=given,
         rows=rows,
+    )
+
+
+def census_wide(sensitive: str) -> Table:
+    """The 100,000 people of CENSUS with an occupation: one attribute is sensitive, all others quasi-identifiers.
+
+    occupation is the OCC of papers 000 and 002, education the EDU of paper 002.
+    """
+    numbers = [name for name in ("age", "education") if name != sensitive]
+    quasi = [name for name in WIDE if name != sensitive]
+    return oneoff.read_table(
+        data_folder() / "census_occ100k.parquet",
+        quasi=quasi,
+        sensitive=sensitive,
+        numeric=numbers,
+        categorical=[name for name in WIDE if name not in numbers],
     )
 
 
@@ -87,6 +107,24 @@ def pivot(x: str, points: Sequence[tuple[str, float, float]]) -> str:
     return markdown([x, *series], rows)
 
 
+class Page:
+    """results.md as it grows: sections of Markdown, and plots beside it."""
+
+    def __init__(self, out: Path) -> None:
+        self.out, self.parts = out, list[str]()
+
+    def section(self, title: str, text: str, *tables: str, plots: Sequence[str] = ()) -> None:
+        pictures = "\n".join(f"![{title}]({name})" for name in plots)
+        self.parts.append("\n".join([f"## {title}\n", f"{text}\n", *tables, pictures]).rstrip())
+
+    def plot(self, name: str, *given: Any, **options: Any) -> str:
+        line_plot(self.out / name, *given, **options)
+        return name
+
+    def write(self, header: str) -> None:
+        (self.out / "results.md").write_text(header + "\n\n" + "\n\n".join(self.parts) + "\n", encoding="utf-8")
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
@@ -94,19 +132,28 @@ def _cell(value: Any) -> str:
 
 
 def line_plot(
-    path: Path, points: Sequence[tuple[str, float, float]], x: str, y: str, *, title: str, logarithmic: bool = False
+    path: Path,
+    points: Sequence[tuple[str, float, float]],
+    x: str,
+    y: str,
+    *,
+    title: str,
+    logarithmic: bool = False,
+    doubling: bool = False,
 ) -> None:
-    """One line for each series of (series, x, y); y from zero unless it is logarithmic."""
+    """One line for each series of (series, x, y); y from zero unless it is logarithmic; doubling: x by powers of 2."""
     import altair as alt
 
     order = list(dict.fromkeys(series for series, _, _ in points))
     data = [{"series": s, "x": float(a), "y": float(b)} for s, a, b in points if b is not None and np.isfinite(b)]
     scale = alt.Scale(type="log", nice=False) if logarithmic else alt.Scale(zero=True)
+    across = alt.Scale(type="log", base=2, nice=False) if doubling else alt.Scale(zero=False, padding=12)
+    ticks = alt.Axis(values=sorted({point["x"] for point in data})) if doubling else alt.Axis(tickCount=6)
     chart = (
         alt.Chart(alt.InlineData(values=data), width=360, height=240, title=title, background="white")
         .mark_line(point=alt.OverlayMarkDef(size=45))
         .encode(
-            x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False, padding=12), axis=alt.Axis(tickCount=6)),
+            x=alt.X("x:Q", title=x, scale=across, axis=ticks),
             y=alt.Y("y:Q", title=y, scale=scale, axis=alt.Axis(tickCount=6)),
             color=alt.Color("series:N", sort=order, title=None, scale=alt.Scale(scheme="tableau10")),
             strokeDash=alt.StrokeDash("series:N", sort=order, title=None, legend=None),
@@ -114,4 +161,4 @@ def line_plot(
         )
         .configure_legend(labelLimit=260)
     )
-    chart.save(str(path), scale_factor=2)
+    chart.save(str(path), scale_factor=1.5)

@@ -3,7 +3,7 @@
     python experiments/001-beta-likeness/run.py            all of it, 500,000 rows, about half an hour
     python experiments/001-beta-likeness/run.py --rows 50000 --only 5 9
 
-Writes results.md and a PNG for each figure beside this file (or into --out).
+Writes results.md and an SVG for each figure beside this file (or into --out).
 """
 
 from __future__ import annotations
@@ -148,9 +148,13 @@ def figure_4(results: Results) -> None:
                 best = min(allowed, key=lambda entry: entry["beta"])
                 points["c"].append((label, most, best["beta"]))
                 rows.append(["c: AIL at most", most, label, best["t"], best["beta"], best["ail"]])
-    titles = {"a": ("beta given to BUREL", "4a: all reach BUREL's t"), "b": ("t", "4b"), "c": ("AIL", "4c")}
+    titles = {
+        "a": ("beta given to BUREL", "4a: all reach BUREL's t"),
+        "b": ("t", "4b: t at most"),
+        "c": ("AIL", "4c: AIL at most"),
+    }
     plots = [
-        results.plot(f"figure-4{key}.png", points[key], x, "beta reached", title=title, logarithmic=True)
+        results.plot(f"figure-4{key}.svg", points[key], x, "beta reached", title=title, logarithmic=True)
         for key, (x, title) in titles.items()
     ]
     results.section(
@@ -191,8 +195,8 @@ def _versus(
             took.append((label, value, seconds))
             many.append((label, value, verdict.groups))
     plots = [
-        results.plot(f"{name}a.png", lost, x, "AIL", title=f"{title}: loss"),
-        results.plot(f"{name}b.png", [point for point in took if point[0] in GROUPING], x, "CPU seconds", title=title),
+        results.plot(f"{name}a.svg", lost, x, "AIL", title=f"{title}: loss"),
+        results.plot(f"{name}b.svg", [point for point in took if point[0] in GROUPING], x, "CPU seconds", title=title),
     ]
     whom = "transversal stands against an insider, packing against nobody, the others against a reader."
     said = f"{text} {whom if also else ''} Releases that break their promise: {broken}."
@@ -249,7 +253,7 @@ def _asked(results: Results, name: str, title: str, text: str, series: Callable[
                 if errors:
                     points.append((label, value, 100 * float(np.mean(errors))))
         tables.append(f"({key}) Median relative error in percent:\n\n{pivot(x, points)}")
-        plots.append(results.plot(f"{name}{key}.png", points, x, "median relative error (%)", title=f"{title} ({key})"))
+        plots.append(results.plot(f"{name}{key}.svg", points, x, "median relative error (%)", title=f"{title} ({key})"))
     results.section(title, text, *tables, plots=plots)
 
 
