@@ -34,6 +34,7 @@ __all__ = [
     "pop_node",
     "retrieve",
     "room_for",
+    "settle",
     "shares_of",
     "try_cut",
 ]
@@ -391,16 +392,25 @@ def _cut(
         best, gone = np.int64(-1), np.int64(0)
         if size >= 2 * promise.least and is_blurred(local, axes, region, size):
             best, gone = _best_cut(promise, space, local, axes, region, size, many, parts, edge, work)
-        if best < 0:
-            for k in range(region, region + size):
-                work[ASSIGNED, axes[0, k]] = region
-            continue
-        for i in range(many):
-            work[LEFT, i] = work[KEPT, i]
-        try_cut(space, local, axes, best, region, size, many, gone, edge, work)
-        part_of(axes, d, region, size, gone, work)
-        make_children(region, many, gone, top, size, work)
-        top += 2
+        top = settle(space, local, axes, best, region, size, many, gone, top, edge, work)
+
+
+@njit(cache=True)
+def settle(
+    space: Any, local: Any, axes: Any, best: int, region: int, size: int, many: int, gone: int, top: int, edge: Any,
+    work: Any,
+) -> int:  # fmt: skip
+    """Make the best cut, whose shares are KEPT, and put both sides on the stack; without one the node is a group."""
+    if best < 0:
+        for k in range(region, region + size):
+            work[ASSIGNED, axes[0, k]] = region
+        return top
+    for i in range(many):
+        work[LEFT, i] = work[KEPT, i]
+    try_cut(space, local, axes, best, region, size, many, gone, edge, work)
+    part_of(axes, local.shape[1], region, size, gone, work)
+    make_children(region, many, gone, top, size, work)
+    return top + 2
 
 
 @njit(cache=True)

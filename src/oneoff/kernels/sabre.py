@@ -33,11 +33,11 @@ from oneoff.kernels.burel import (
     is_blurred,
     loss_of_node,
     make_children,
-    part_of,
     plant,
     pop_node,
     retrieve,
     room_for,
+    settle,
     try_cut,
 )
 from oneoff.kernels.space import SET, span_loss
@@ -247,16 +247,7 @@ def _across(
             best, gone = _best_cut(
                 close, space, local, axes, region, size, many, buckets, parts, edge, seen, frame, work
             )
-        if best < 0:
-            for k in range(region, region + size):
-                work[ASSIGNED, axes[0, k]] = region
-            continue
-        for i in range(many):
-            work[LEFT, i] = work[KEPT, i]
-        try_cut(space, local, axes, best, region, size, many, gone, edge, work)
-        part_of(axes, d, region, size, gone, work)
-        make_children(region, many, gone, top, size, work)
-        top += 2
+        top = settle(space, local, axes, best, region, size, many, gone, top, edge, work)
 
 
 @njit(cache=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -85,18 +85,9 @@ def perturb(
 ) -> Perturbed:
     """Draw a value for everybody, and publish the records in random order."""
     person = rng.permutation(table.rows)
+    values = channel.draw(table.values, rng)[person]
     return Perturbed(
-        method=method,
-        model=model,
-        quasi=table.quasi,
-        sensitive=table.sensitive,
-        counts=table.counts,
-        against=against,
-        links=np.argsort(person),
-        origin=table.origin,
-        codes=table.codes[person],
-        values=channel.draw(table.values, rng)[person],
-        channel=channel,
+        **_shared(table, person), method=method, model=model, against=against, values=values, channel=channel
     )
 
 
@@ -108,19 +99,22 @@ def bucketize(
     person = rng.permutation(table.rows)
     renamed = rng.permutation(partition.groups).astype(np.int32)
     bucket = renamed[partition.group]
+    shares = Counts.of_groups(bucket, table.values)
     return Bucketized(
-        method=method,
-        model=model,
-        quasi=table.quasi,
-        sensitive=table.sensitive,
-        counts=table.counts,
-        against=against,
-        links=np.argsort(person),
-        origin=table.origin,
-        codes=table.codes[person],
-        bucket=bucket[person],
-        shares=Counts.of_groups(bucket, table.values),
+        **_shared(table, person), method=method, model=model, against=against, bucket=bucket[person], shares=shares
     )
+
+
+def _shared(table: Table, person: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """Record r is that of person[r], under the quasi-identifiers of that person."""
+    return {
+        "quasi": table.quasi,
+        "sensitive": table.sensitive,
+        "counts": table.counts,
+        "links": np.argsort(person),
+        "origin": table.origin,
+        "codes": table.codes[person],
+    }
 
 
 def _refuse_names(table: Table) -> None:

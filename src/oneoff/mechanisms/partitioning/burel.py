@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee
-from oneoff.mechanisms.partitioning.hilbert import axis, hilbert_order
+from oneoff.mechanisms.partitioning.hilbert import hilbert_order, lined_up
 from oneoff.mechanisms.partitioning.mondrian import mondrian
 from oneoff.mechanisms.served import refuse_all_but_ceilings
 from oneoff.mechanisms.space import space_of
@@ -235,7 +235,7 @@ def _divided(job: _Job, group: Labels, plans: list[Plan]) -> Labels:
     from oneoff.kernels.burel import CUT, divide
     from oneoff.kernels.threads import spread
 
-    people, start = _lined_up(job, group, any(way == CUT for _, way, _ in plans))
+    people, start = lined_up(job.table, job.curve, group, any(way == CUT for _, way, _ in plans))
     label, chance = np.empty(job.table.rows, dtype=np.int64), job.rng.random(job.table.rows)
     wanted = np.array(plans, dtype=np.float64)
 
@@ -246,16 +246,6 @@ def _divided(job: _Job, group: Labels, plans: list[Plan]) -> Labels:
 
     spread(run, len(start) - 1)
     return _numbered(label)
-
-
-def _lined_up(job: _Job, group: Labels, by_attribute: bool) -> tuple[Ints, Ints]:
-    """People group by group: along the curve, and in further rows by each attribute, as places in the first row."""
-    line = job.curve[np.argsort(group[job.curve], kind="stable")]
-    start = np.concatenate(([0], np.cumsum(np.bincount(group)))).astype(np.int64)
-    rows = [line]
-    for j in range(len(job.table.quasi) if by_attribute else 0):
-        rows.append(np.lexsort((axis(job.table, j)[job.table.codes[line, j]], group[line])))
-    return np.stack(rows), start
 
 
 def _numbered(label: Ints) -> Labels:

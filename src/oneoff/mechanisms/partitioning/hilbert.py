@@ -12,7 +12,7 @@ from oneoff.models import Model
 from oneoff.plans import Partition
 from oneoff.table import Attribute, Table
 
-__all__ = ["axis", "hilbert", "hilbert_order"]
+__all__ = ["axis", "hilbert", "hilbert_order", "lined_up"]
 
 
 def hilbert(
@@ -77,3 +77,18 @@ def _cells(attribute: Attribute, bits: int) -> npt.NDArray[np.int64]:
     """The cell of each code on an axis of 2**bits cells."""
     cells: npt.NDArray[np.int64] = np.rint(attribute.scaled * (2**bits - 1)).astype(np.int64)
     return cells
+
+
+def lined_up(
+    table: Table, curve: npt.NDArray[np.int64], group: npt.NDArray[np.int32], by_attribute: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """People group by group: along the curve, and in further rows by each attribute, as places in the first row.
+
+    Returns the rows, and where each group begins.
+    """
+    line = curve[np.argsort(group[curve], kind="stable")]
+    start = np.concatenate(([0], np.cumsum(np.bincount(group)))).astype(np.int64)
+    rows = [line]
+    for j in range(len(table.quasi) if by_attribute else 0):
+        rows.append(np.lexsort((axis(table, j)[table.codes[line, j]], group[line])))
+    return np.stack(rows), start

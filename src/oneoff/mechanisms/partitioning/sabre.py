@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, MethodMismatch, OneoffError
-from oneoff.mechanisms.partitioning.hilbert import axis, hilbert_order
+from oneoff.mechanisms.partitioning.hilbert import hilbert_order, lined_up
 from oneoff.mechanisms.partitioning.mondrian import mondrian
 from oneoff.mechanisms.space import space_of
 from oneoff.models import Counts, Model, Prior, TCloseness
@@ -304,7 +304,7 @@ def _divided(job: _Job, group: Labels, plans: list[tuple[int, int, int]]) -> Lab
     from oneoff.kernels.sabre import ACROSS, divide
     from oneoff.kernels.threads import spread
 
-    people, start = _lined_up(job, group, any(way == ACROSS for _, way, _ in plans))
+    people, start = lined_up(job.table, job.curve, group, any(way == ACROSS for _, way, _ in plans))
     label, chance = np.empty(job.table.rows, dtype=np.int64), job.rng.random(job.table.rows)
     wanted = np.array(plans, dtype=np.int64)
 
@@ -313,13 +313,3 @@ def _divided(job: _Job, group: Labels, plans: list[tuple[int, int, int]]) -> Lab
 
     spread(run, len(start) - 1)
     return np.unique(label, return_inverse=True)[1].astype(np.int32)
-
-
-def _lined_up(job: _Job, group: Labels, by_attribute: bool) -> tuple[Ints, Ints]:
-    """People group by group: along the curve, and in further rows by each attribute, as places in the first row."""
-    line = job.curve[np.argsort(group[job.curve], kind="stable")]
-    start = np.concatenate(([0], np.cumsum(np.bincount(group)))).astype(np.int64)
-    rows = [line]
-    for j in range(len(job.table.quasi) if by_attribute else 0):
-        rows.append(np.lexsort((axis(job.table, j)[job.table.codes[line, j]], group[line])))
-    return np.stack(rows), start
