@@ -260,14 +260,20 @@ METHODS: dict[str, Method] = {
     "exact-size": _bucketization(
         "exact-size",
         exact_size,
-        ("max_size",),
+        ("max_size", "deal"),
         "buckets of any sizes with the least loss there is, proven (paper 002)",
     ),
     "multi-size": _bucketization(
-        "multi-size", multi_size, ("max_size",), "buckets of several sizes, found by dividing two further (paper 002)"
+        "multi-size",
+        multi_size,
+        ("max_size", "deal"),
+        "buckets of several sizes, found by dividing two further (paper 002)",
     ),
     "two-size": _bucketization(
-        "two-size", two_size, ("max_size", "search"), "buckets of the best two sizes (paper 002)"
+        "two-size",
+        two_size,
+        ("max_size", "search", "deal"),
+        "buckets of the best two sizes (paper 002)",
     ),
     "anatomy": _bucketization("anatomy", anatomy, (), "buckets of l or l + 1 people with different values (paper 002)"),
     "baseline": Method(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["try_candidates"]
+__all__ = ["gather", "try_candidates"]
 
 
 @njit(cache=True)
@@ -51,3 +51,70 @@ def try_candidates(counts: Any, rooms: Any, pairs: Any, place: Any, candidates: 
             b1 -= step[p, 0]
             b2 += step[p, 1]
     return found
+
+
+@njit(cache=True)
+def _count(values: Any, first: int, size: int, value: int) -> int:
+    many = 0
+    for p in range(first, first + size):
+        if values[p] == value:
+            many += 1
+    return many
+
+
+@njit(cache=True)
+def gather(values: Any, size: int, room: Any, rounds: int) -> None:
+    """Exchange values between buckets so that equal ones come together, no more in a bucket than there is room for,
+    and different ones are well mixed: in the order of values, far ones would always meet.
+
+    values   of all places, bucket by bucket, `size` places each; changed
+    room     how many people of a bucket may have each value
+    rounds   exchanges tried for each place. The sum of squared counts never falls. No chance is involved: the course of
+             tries is fixed, so what comes of it is a function of the counts.
+    """
+    places = len(values)
+    buckets = places // size
+    start = np.zeros(len(room) + 1, np.int64)
+    for p in range(places):
+        start[values[p] + 1] += 1
+    for v in range(len(room)):
+        start[v + 1] += start[v]
+    filled = start[:-1].copy()
+    member = np.empty(places, np.int64)  # the places of each value
+    back = np.empty(places, np.int64)
+    for p in range(places):
+        v = values[p]
+        member[filled[v]], back[p] = p, filled[v]
+        filled[v] += 1
+    state = np.uint64(88172645463325252)
+    for turn in range(rounds * places):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        dice = np.int64(state >> np.uint64(2))
+        here = dice % buckets
+        dice //= buckets
+        r = here * size + dice % size
+        dice //= size
+        if turn % 2 == 0:  # any other place: values get mixed
+            q = dice % places
+        else:  # a place with a value that is here already
+            v = values[here * size + dice % size]
+            dice //= size
+            q = member[start[v] + dice % (start[v + 1] - start[v])]
+        x, y, there = values[r], values[q], q // size
+        if x == y:
+            continue
+        y_here = _count(values, here * size, size, y)
+        if there == here or y_here >= room[y]:
+            continue
+        x_there = _count(values, there * size, size, x)
+        if x_there >= room[x]:
+            continue
+        x_here, y_there = _count(values, here * size, size, x), _count(values, there * size, size, y)
+        if y_here - y_there + x_there - x_here + 2 < 0:
+            continue
+        values[r], values[q] = y, x
+        i, j = back[r], back[q]
+        member[i], member[j] = q, r
+        back[q], back[r] = i, j

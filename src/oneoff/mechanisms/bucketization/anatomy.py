@@ -69,4 +69,4 @@ def anatomy(
             hint="two-size, multi-size and exact-size serve ceilings that differ",
         )
 
-    return choose_people(table, model, solve, People(choice, block_size, block_on), rng, report)
+    return choose_people(table, model, solve, People(choice, block_size, block_on, "even"), rng, report)

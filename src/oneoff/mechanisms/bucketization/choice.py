@@ -27,26 +27,30 @@ from oneoff.models import Counts, Model, Prior
 from oneoff.plans import Partition
 from oneoff.table import Table
 
-__all__ = ["Choice", "Columns", "People", "Report", "Solve", "Within", "choose_people", "deal", "sizes_up_to"]
+__all__ = ["Choice", "Columns", "Deal", "People", "Report", "Solve", "Within", "choose_people", "deal", "sizes_up_to"]
 
 Ints = npt.NDArray[np.int64]
 Choice = Literal["random", "blocks"]
+Deal = Literal["close", "even"]
 Columns = str | Sequence[str] | None
 Solve = Callable[[Ints, Bounds, bool], tuple[Setting | None, str]]  # counts, bounds, is it one of many blocks?
 Report = Callable[[float], None]
 
 _BLOCK = 1000
+_ROUNDS = 10  # of bringing equal values together
 _CONTIGUOUS = 40  # sizes one after the other from which on larger ones become sparse
 _SPARSE = 40
 
 
 @dataclass(frozen=True)
 class People:
-    """How people are chosen: from the whole table, or inside blocks of at least so many, cut on these columns."""
+    """How people are chosen: from the whole table, or inside blocks of at least so many, cut on these columns; and
+    whether equal values come close together in buckets or are spread evenly over them."""
 
     choice: Choice = "random"
     block_size: int | None = None
     block_on: Columns = None
+    deal: Deal = "close"
 
     def __post_init__(self) -> None:
         if self.choice not in ("random", "blocks"):
@@ -56,6 +60,8 @@ class People:
                 got=repr(self.choice),
                 hint="slices in the order of quasi-identifiers are not offered: they give people away",
             )
+        if self.deal not in ("close", "even"):
+            raise BadValue("unknown way to deal", allowed="close, even", got=repr(self.deal))
         if self.choice == "random" and (self.block_size is not None or self.block_on is not None):
             raise BadValue("there are no blocks", allowed="choice=blocks with block_size and block_on", got="random")
         if not isinstance(self.size, int) or isinstance(self.size, bool) or self.size < 1:
@@ -91,7 +97,8 @@ def choose_people(
         if setting is None:
             setting, note = one_bucket(counts), note or "no smaller buckets keep the promise: everybody is in one"
         setting.check(counts, bounds)
-        bucket[block.rows] = made + deal(setting, table.values[block.rows], rng)
+        close = bounds if people.deal == "close" else None
+        bucket[block.rows] = made + deal(setting, table.values[block.rows], rng, close)
         made += setting.buckets
         losses.append(setting)
         notes[note] = notes.get(note, 0) + 1
@@ -103,18 +110,37 @@ def choose_people(
     return partition
 
 
-def deal(setting: Setting, values: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> npt.NDArray[np.int32]:
-    """The bucket of every person: drawn uniformly among those with the value, dealt round robin."""
+def deal(
+    setting: Setting, values: npt.NDArray[np.integer[Any]], rng: np.random.Generator, bounds: Bounds | None = None
+) -> npt.NDArray[np.int32]:
+    """The bucket of every person, drawn uniformly among those with the value.
+
+    Places for values are dealt round robin, as in the paper: the most even way. With `bounds` equal values are then
+    brought together as far as ceilings allow. Both are functions of counts alone, so they tell nobody anything; but the
+    fewer values a bucket has, the better a recipient can count.
+    """
+    wanted, bucket = _places(setting, bounds)
     mixed = rng.permutation(len(values))
-    order = mixed[np.argsort(values[mixed], kind="stable")]
-    kinds = len(setting.size)
-    kind = np.repeat(np.tile(np.arange(kinds), len(setting.people)), setting.people.ravel())
-    bucket, first = np.empty(len(values), dtype=np.int32), 0
-    for j, number in enumerate(setting.number.tolist()):
-        people = order[kind == j]
-        bucket[people] = first + np.arange(len(people)) % number
+    people = mixed[np.argsort(values[mixed], kind="stable")]
+    dealt = np.empty(len(values), dtype=np.int32)
+    dealt[people] = bucket[np.argsort(wanted, kind="stable")]
+    return dealt
+
+
+def _places(setting: Setting, bounds: Bounds | None) -> tuple[Ints, npt.NDArray[np.int32]]:
+    """The value and the bucket of every place."""
+    from oneoff.kernels.buckets import gather
+
+    wanted, bucket, first = list[Ints](), list[Ints](), 0
+    for j, (size, number) in enumerate(zip(setting.size.tolist(), setting.number.tolist(), strict=True)):
+        in_turn = np.repeat(np.arange(len(setting.people)), setting.people[:, j])
+        places = in_turn.reshape(size, number).T.ravel()  # bucket by bucket
+        if bounds is not None and size > 1 and number > 1:
+            gather(places, size, bounds.most(size), _ROUNDS)
+        wanted.append(places)
+        bucket.append(first + np.repeat(np.arange(number), size))
         first += number
-    return bucket
+    return np.concatenate(wanted), np.concatenate(bucket).astype(np.int32)
 
 
 def _blocks(table: Table, model: Model, bounds: Bounds, people: People, rng: np.random.Generator) -> list[Block]:

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.mechanisms.bucketization.choice import Choice, Columns, People, Report, Within, choose_people
+from oneoff.mechanisms.bucketization.choice import Choice, Columns, Deal, People, Report, Within, choose_people
 from oneoff.mechanisms.bucketization.multi_size import multi_sizes
 from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.mechanisms.levels import Bounds
@@ -161,6 +161,7 @@ def exact_size(
     choice: Choice = "random",
     block_size: int | None = None,
     block_on: Columns = None,
+    deal: Deal = "close",
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Partition:
@@ -169,6 +170,8 @@ def exact_size(
     max_size     the largest bucket to try (M' of the paper); larger ones only where there is no other way
     choice       "random": from the whole table, as in the paper; "blocks": inside blocks of similar people
     block_size   the fewest people in a block, 1000 by default; fix it before you look at sensitive values
+    deal         "close": equal values together as far as ceilings allow, for better counts; "even": round robin, as in
+                 the paper. People are drawn by chance in either case
     block_on     cut blocks on these columns only: those that say little about the value keep blocks eligible
     """
 
@@ -178,4 +181,4 @@ def exact_size(
         return exact_sizes(counts, bounds, sizes)
 
     within = Within(solve, max_size)
-    return choose_people(table, model, within, People(choice, block_size, block_on), rng, report)
+    return choose_people(table, model, within, People(choice, block_size, block_on, deal), rng, report)

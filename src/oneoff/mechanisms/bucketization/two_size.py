@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue
-from oneoff.mechanisms.bucketization.choice import Choice, Columns, People, Report, Within, choose_people
+from oneoff.mechanisms.bucketization.choice import Choice, Columns, Deal, People, Report, Within, choose_people
 from oneoff.mechanisms.bucketization.setting import Setting, divide
 from oneoff.mechanisms.levels import Bounds
 from oneoff.models import Model
@@ -126,6 +126,7 @@ def two_size(
     choice: Choice = "random",
     block_size: int | None = None,
     block_on: Columns = None,
+    deal: Deal = "close",
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Partition:
@@ -135,6 +136,8 @@ def two_size(
     search       see `two_sizes`; the result is the same
     choice       "random": from the whole table, as in the paper; "blocks": inside blocks of similar people
     block_size   the fewest people in a block, 1000 by default; fix it before you look at sensitive values
+    deal         "close": equal values together as far as ceilings allow, for better counts; "even": round robin, as in
+                 the paper. People are drawn by chance in either case
     block_on     cut blocks on these columns only: those that say little about the value keep blocks eligible
     """
     if search not in ("full", "loss", "none"):
@@ -144,4 +147,4 @@ def two_size(
         return two_sizes(counts, bounds, sizes, search)
 
     within = Within(solve, max_size)
-    return choose_people(table, model, within, People(choice, block_size, block_on), rng, report)
+    return choose_people(table, model, within, People(choice, block_size, block_on, deal), rng, report)
