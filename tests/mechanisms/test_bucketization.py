@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 
 import oneoff
+from oneoff import publish
 from oneoff.errors import BadGuarantee, BadValue, MethodMismatch, OneoffError, UnreachableGuarantee
 from oneoff.mechanisms.bucketization import anatomy, exact_size, multi_size, two_size
 from oneoff.mechanisms.bucketization.anatomy import basic_setting
@@ -574,8 +575,8 @@ def small(values: Sequence[str]) -> Table:
     return oneoff.read_table(frame, quasi=["age"], sensitive="disease")
 
 
-def made(given: Table, guarantee: str | Model, method: str, **options: object) -> oneoff.publish.Outcome:
-    return oneoff.publish.publish(given, guarantee, method=method, seed=1, options=options)
+def made(given: Table, guarantee: str | Model, method: str, **options: object) -> publish.Outcome:
+    return publish.publish(given, guarantee, method=method, seed=1, options=options)
 
 
 @pytest.mark.parametrize("method", [*METHODS, "anatomy"])
@@ -678,7 +679,7 @@ def test_nothing_is_proven_about_sizes_that_were_not_tried() -> None:
     assert found.release.buckets == 4 or not any("proven" in notice for notice in found.notices)
     usual = made(small("a" * 40 + "b" * 4), "f-privacy:theta=1,base=0", "exact-size")
     assert usual.release.shares.size.tolist() == [11, 11, 11, 11]
-    assert usual.notices[-1] == "bucket sizes are the best there are (proven)"
+    assert usual.notices[-1] == "no buckets up to the largest size that was tried lose less (proven)"
 
 
 @pytest.mark.parametrize("method", METHODS)

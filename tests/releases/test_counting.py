@@ -82,6 +82,16 @@ def test_the_part_of_a_range_that_is_meant(text: str, low: float, high: float, p
     assert conditions(text)[0].covered(np.array([low]), np.array([high]))[0] == pytest.approx(part)
 
 
+def test_values_are_found_as_the_column_holds_them() -> None:
+    numbers, texts = np.array([1, 2, 3]), np.array(["1", "b", "c"], dtype=object)
+    assert conditions("x = '1'")[0].holds(numbers).tolist() == [True, False, False]
+    assert conditions("x in (2, 3.0)")[0].holds(numbers).tolist() == [False, True, True]
+    assert conditions("x = 1")[0].holds(texts).tolist() == [True, False, False]
+    assert conditions("x = 'true'")[0].holds(np.array([True, False])).tolist() == [True, False]
+    with pytest.raises(BadValue, match="'x' holds numbers"):
+        conditions("x = 'one'")[0].holds(numbers)
+
+
 @pytest.fixture(scope="module")
 def people() -> Table:
     from oneoff.table.sample import SAMPLE_ROLES, sample

@@ -42,8 +42,8 @@ class Condition:
     def holds(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """For which of the values it is true."""
         if self.among is not None:
-            texts = {_plain(value) for value in self.among}
-            found = np.array([_plain(label) in texts for label in labels.tolist()], dtype=np.bool_)
+            wanted = {self._like(labels, value) for value in self.among}
+            found = np.array([self._like(labels, label) in wanted for label in labels.tolist()], dtype=np.bool_)
         else:
             found = np.ones(len(labels), dtype=np.bool_)
             for end, above, strict in ((self.low, True, self.open_low), (self.high, False, self.open_high)):
@@ -74,6 +74,17 @@ class Condition:
             part = np.where(width > 0, inside / np.where(width > 0, width, 1), self.holds(low))
         part = np.clip(part, 0.0, 1.0)
         return 1 - part if self.without else part
+
+    def _like(self, labels: npt.NDArray[Any], value: Any) -> Any:
+        """A value as the column holds them, so that '1' finds the number 1 and 1 the text "1"."""
+        if labels.dtype.kind in "iuf":
+            try:
+                return float(value)
+            except (TypeError, ValueError):
+                raise BadValue(f"{self.column!r} holds numbers", allowed="a number", got=repr(value)) from None
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        return str(value).lower() if labels.dtype.kind == "b" else str(value)
 
     def _comparable(self, labels: npt.NDArray[Any], end: Any) -> Any:
         if labels.dtype.kind in "iuf" and not _is_number(end):
@@ -179,8 +190,3 @@ def _unreadable(text: str, why: str) -> BadValue:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _plain(value: Any) -> Any:
-    """Numbers by value, everything else by its text."""
-    return float(value) if _is_number(value) else str(value)

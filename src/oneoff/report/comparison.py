@@ -41,7 +41,14 @@ def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
         if insider and best not in insider:
             best = min(insider, key=lambda row: float(row["gcp"]))
             lines.append(f"Least loss among those that also stand against an insider: {_named(best)}.")
-    elif not any(row["holds"] for row in rows):
+    asked = [row for row in rows if row["holds"] and row["query_error"] is not None]
+    if asked:
+        best = min(asked, key=lambda row: float(row["query_error"]))
+        lines.append(
+            f"Least error of count queries: {_label(best)}, {percent(best['query_error'])}, "
+            f"which stands against {best['against']}."
+        )
+    if not any(row["holds"] for row in rows):
         lines.append("None of them keeps the promise in the records that would go out.")
     return lines
 

@@ -185,9 +185,9 @@ def _notes(notes: dict[str, int], settings: list[Setting]) -> tuple[str, ...]:
         least = sum(setting.loss / (1 + (setting.excess or 0.0)) for setting in settings)
         excess = loss / least - 1 if least > 0 else 0.0
         said.append(
-            f"bucket sizes lose at most {excess:.1e} more than the best there are (proven)"
+            f"no buckets up to the largest size that was tried lose {excess:.1e} of this less (proven)"
             if excess
-            else "bucket sizes are the best there are (proven)"
+            else "no buckets up to the largest size that was tried lose less (proven)"
         )
     return tuple(said)
 
