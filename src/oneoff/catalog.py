@@ -300,7 +300,7 @@ def choose(name: str, model: Model) -> tuple[Method, str]:
     if name not in METHODS:
         raise BadValue(
             f"there is no method called {name!r}",
-            allowed=", ".join(["auto", "bucketization", *METHODS]),
+            allowed=", ".join(["auto", *METHODS, "bucketization"]),
             got=repr(name),
             hint=nearest(name, METHODS),
         )

@@ -107,7 +107,7 @@ def test_help_of_a_command_explains_all_its_options(command: str) -> None:
 def test_the_help_names_every_method() -> None:
     from oneoff.catalog import METHODS
 
-    shown = oneoff("anonymize", "--help").out
+    shown = "".join(oneoff("anonymize", "--help").out.split())  # a name may be broken at its hyphen
     assert [name for name in METHODS if name not in shown] == []
 
 

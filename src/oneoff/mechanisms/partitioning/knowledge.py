@@ -29,6 +29,7 @@ Floats = npt.NDArray[np.float64]
 _SHRINK = 30.0  # people of the whole public that every value's picture is mixed with
 _DOUBT = 4.0  # standard deviations that a predicted share must stay below its ceiling
 _HIDDEN = 3.0  # how much larger differences between people may be than groups show
+_USUAL = 6.0  # how much less the share of a value may vary between groups than by chance before more is hidden
 _ROUNDS = 20  # of expectation and maximization
 _STEPS = 60_000  # exchanges tried when values are put together, three times over
 _FEW = 20  # people in a bucket below which it does not matter what values it has
@@ -124,7 +125,7 @@ class Knowledge:
         share = shown.sum(axis=0) / total
         varies = (shown**2 / size[:, None]).sum(axis=0) / total - share**2
         by_chance = share * (1 - share) * len(size) / total
-        hidden = _HIDDEN * np.maximum(1.0, by_chance / np.maximum(2 * varies, 1e-12))
+        hidden = _HIDDEN * np.maximum(1.0, by_chance / np.maximum(_USUAL * varies, 1e-12)) ** 2
         line = share + hidden * slope / spread * (1 - middle)
         return line, 1 / total + (1 - middle) ** 2 / spread
 
