@@ -29,6 +29,7 @@ Groups = tuple[Ints, Ints]  # where each group begins, and the rows of all group
 
 _EFFORT = {"fast": 1 / 3, "balanced": 1.0, "best": 4.0}
 _SWEEPS, _LARGE, _SMALL = 15, 500_000, 10_000  # sweeps through a large table, and rows that make it large or small
+_MOST_SWEEPS = 100  # through a small one
 _WINDOW = 4096  # people along the curve a new group looks at
 _STRENGTHS = (0.0, 0.02, 0.04, 0.07, 0.1, 0.14)  # of the reward for values that are hard to place
 _SAMPLE = 16_384  # people on whom the strength is chosen
@@ -103,8 +104,9 @@ def packing(
 
 def _usual_sweeps(rows: int, effort: float) -> int:
     """Whole cycles; the more the smaller a table is, down to 10,000 rows."""
-    factor: float = (_LARGE / min(max(rows, _SMALL), _LARGE)) ** 0.48
-    return _CYCLE * round(effort * _SWEEPS * factor / _CYCLE)
+    small, large = (_SMALL / min(max(rows, _SMALL), _LARGE)) ** 1.2, (_SMALL / _LARGE) ** 1.2
+    sweeps: float = _SWEEPS + (_MOST_SWEEPS - _SWEEPS) * (small - large) / (1 - large)
+    return _CYCLE * round(effort * sweeps / _CYCLE)
 
 
 def _job(table: Table, model: Model, numeric_as: str) -> _Job:
