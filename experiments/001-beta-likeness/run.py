@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tables import adult, census, line_plot, markdown, pivot, resampled, say, timed
+from tables import Page, adult, census, markdown, pivot, resampled, say, timed
 
 import oneoff
 from oneoff.models import Counts, LDiversity, Prior, TCloseness
@@ -40,22 +40,12 @@ QUERIES = 10_000
 DRAWS = 5  # of a perturbation: a single one is as good as its luck
 
 
-class Results:
-    """The page as it grows: sections of Markdown, and plots beside it."""
+class Results(Page):
+    """The page as it grows, and how many people it is about."""
 
     def __init__(self, out: Path, rows: int) -> None:
-        self.out, self.rows, self.parts = out, rows, list[str]()
-
-    def section(self, title: str, text: str, *tables: str, plots: Sequence[str] = ()) -> None:
-        pictures = "\n".join(f"![{title}]({name})" for name in plots)
-        self.parts.append("\n".join([f"## {title}\n", f"{text}\n", *tables, pictures]))
-
-    def plot(self, name: str, *given: Any, **options: Any) -> str:
-        line_plot(self.out / name, *given, **options)
-        return name
-
-    def write(self, header: str) -> None:
-        (self.out / "results.md").write_text(header + "\n\n" + "\n\n".join(self.parts) + "\n", encoding="utf-8")
+        super().__init__(out)
+        self.rows = rows
 
 
 @cache

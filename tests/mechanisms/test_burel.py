@@ -240,8 +240,7 @@ def test_the_paper_is_carried_out_whatever_it_gains() -> None:
 @pytest.mark.parametrize("promise", ["beta-likeness:1", "beta-likeness:4", "l-diversity:6", "delta-disclosure:3"])
 def test_loses_less_than_mondrian(promise: str, people: Table) -> None:
     model = parse(promise).bind(people.sensitive)
-    if not model.holds(Counts.of(people.counts), people.counts):
-        pytest.skip("out of reach for this table")
+    assert model.holds(Counts.of(people.counts), people.counts), "a promise to keep"
     plain = mondrian(people, model, rng=np.random.default_rng(1))
     assert ail(people, model, grouped(people, model)) <= ail(people, model, plain)
 

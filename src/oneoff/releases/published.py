@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -29,7 +30,7 @@ PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Published:
+class Published(ABC):
     """Records in published order, the promise they were made for, and what the steward keeps.
 
     counts     people with each sensitive value in the whole table (the prior, which is public)
@@ -56,12 +57,14 @@ class Published:
         """Without a single value: releases in memory hold secrets."""
         return f"<Release by {self.method} for {self.guarantee}: {self.rows} records, {self._shape()}>"
 
+    @abstractmethod
     def _shape(self) -> str:
-        raise NotImplementedError
+        """What there is besides records, in two words."""
 
     @property
+    @abstractmethod
     def rows(self) -> int:
-        raise NotImplementedError
+        """How many records."""
 
     @property
     def guarantee(self) -> str:
