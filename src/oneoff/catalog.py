@@ -10,10 +10,11 @@ from oneoff.errors import BadValue, MethodMismatch, nearest
 from oneoff.mechanisms.baseline import baseline
 from oneoff.mechanisms.bucketization import anatomy, exact_size, multi_size, two_size
 from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring, slow_matching
+from oneoff.mechanisms.mutual_cover import mutual_cover
 from oneoff.mechanisms.partitioning import burel, dmondrian, hilbert, mondrian, packing, sabre, transversal
 from oneoff.mechanisms.perturbation import perturbation
 from oneoff.models import EXAMPLES, Model
-from oneoff.plans import Channel, Links, Partition
+from oneoff.plans import Channel, Cover, Links, Partition
 from oneoff.table import Table
 
 __all__ = ["METHODS", "MODELS", "Method", "choose"]
@@ -24,15 +25,17 @@ class Method:
     """A mechanism with what a steward should know before choosing it.
 
     serves   names of the promises it can keep
-    against  "reader" (has the release and all quasi-identifiers), "insider" (also knows the algorithm) or "nobody"
+    against  "reader" (has the release and all quasi-identifiers), "insider" (also knows the algorithm), "black box"
+             (matches people on one column at a time, and knows nothing of the algorithm) or "nobody"
     needs    promises of which at least one must be among those to keep
     only_if  an option and its value without which it stands against nobody
+    sound_if an option with which it stands against an insider
     only_for the promises for which it stands against anybody; for others, against nobody
     blind    the promises for which it looks at quasi-identifiers only, so that even an insider learns nothing more
     """
 
     name: str
-    run: Callable[..., Partition | Links | Channel]
+    run: Callable[..., Partition | Links | Channel | Cover]
     output: str
     serves: frozenset[str]
     against: str
@@ -42,6 +45,7 @@ class Method:
     needs: frozenset[str] = frozenset()
     forewarn: Callable[[Table, Model, Mapping[str, Any]], str] | None = None  # what to say before it starts, or nothing
     only_if: tuple[str, str] | None = None
+    sound_if: str | None = None
     only_for: frozenset[str] | None = None
     blind: frozenset[str] = frozenset()
     form: str = "generalized"  # of the release that is made of its plan
@@ -50,6 +54,8 @@ class Method:
     def stands_against(self, model: Model, options: Mapping[str, Any]) -> str:
         """Who a release made with these options for this promise stands against."""
         if {part.name for part in model.parts()} <= self.blind:
+            return "insider"
+        if self.sound_if is not None and options.get(self.sound_if):
             return "insider"
         if self.only_if is not None and options.get(self.only_if[0]) != self.only_if[1]:
             return "nobody"
@@ -92,6 +98,16 @@ def _warn_of_packing(table: Table, model: Model, options: Mapping[str, Any]) -> 
         f"packing keeps {model.spec()} by count only: it chooses members by their sensitive values, so somebody who "
         "knows the method can find out more than the promise allows; the verdict says how much attacks find. "
         "transversal stands against such an insider"
+    )
+
+
+def _warn_of_masking(table: Table, model: Model, options: Mapping[str, Any]) -> str:
+    """Said before anything is published."""
+    if options.get("joint"):
+        return ""
+    return (
+        "mutual-cover keeps delta-probability for single columns, and for a recipient to whom groups and tables are "
+        "unknown; several columns together can point at one person. --option joint=true promises it for whole records"
     )
 
 
@@ -256,6 +272,20 @@ METHODS: dict[str, Method] = {
         ("channel",),
         "shows quasi-identifiers as they are and lets chance replace sensitive values, with known chances (paper 001)",
         form="perturbed",
+    ),
+    "mutual-cover": Method(
+        "mutual-cover",
+        mutual_cover,
+        "masked microdata",
+        _BOUNDS | {"delta-probability"},
+        "black box",
+        ("joint", "average", "randomize_unchanged", "diverse", "cuts", "effort", "solver"),
+        "replaces quasi-identifiers by those of similar people, by chance and as little as possible (paper 003)",
+        reports=True,
+        needs=frozenset({"delta-probability"}),
+        forewarn=_warn_of_masking,
+        sound_if="joint",
+        form="masked",
     ),
     "exact-size": _bucketization(
         "exact-size",

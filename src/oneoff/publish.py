@@ -16,9 +16,9 @@ from oneoff.audit import Verdict, audit
 from oneoff.catalog import Method, choose
 from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing
 from oneoff.models import Counts, Model, Prior, parse
-from oneoff.plans import Channel, Links, Partition
+from oneoff.plans import Channel, Cover, Links, Partition
 from oneoff.public import public_information
-from oneoff.releases import Bucketized, Published, bucketize, generalize, generalize_each, perturb
+from oneoff.releases import Bucketized, Published, bucketize, generalize, generalize_each, mask, perturb
 from oneoff.releases.cells import NumericAs
 from oneoff.table import Table
 from oneoff.utility import Utility, utility
@@ -147,9 +147,9 @@ def publish(
     return replace(outcome, release=_with_private_half(outcome, table, job))
 
 
-def _notices(table: Table, model: Model, warning: str, plan: Partition | Links | Channel) -> tuple[str, ...]:
+def _notices(table: Table, model: Model, warning: str, plan: Partition | Links | Channel | Cover) -> tuple[str, ...]:
     said = [notice for notice in (_many_numbers(table, model), _unprotected(table, model), warning) if notice]
-    return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition) else ()))
+    return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover) else ()))
 
 
 def _many_numbers(table: Table, model: Model) -> str:
@@ -186,7 +186,7 @@ def _unprotected(table: Table, model: Model) -> str:
 
 def _release(
     table: Table,
-    plan: Partition | Links | Channel,
+    plan: Partition | Links | Channel | Cover,
     model: Model,
     method: Method,
     options: Mapping[str, Any],
@@ -197,6 +197,8 @@ def _release(
     numeric_as: NumericAs = options.get("numeric_as", "range")
     if isinstance(plan, Channel):
         return perturb(table, plan, model, method=method.name, against=against, rng=rng)
+    if isinstance(plan, Cover):
+        return mask(table, plan, model, method=method.name, against=against, rng=rng)
     if isinstance(plan, Partition) and method.form == Bucketized.form:
         return bucketize(table, plan, model, method=method.name, against=against, rng=rng)
     if isinstance(plan, Links):

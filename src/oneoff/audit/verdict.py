@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.attack import Attack
+from oneoff.audit.exposure import MaskedView
 from oneoff.audit.levels import reached
 from oneoff.audit.linking import insider_counts, reader_counts
 from oneoff.audit.outlier import outlier_attack
@@ -23,7 +24,7 @@ from oneoff.audit.reader import ReaderView, reader_view
 from oneoff.audit.swaps import swap_attack
 from oneoff.errors import OneoffError, listing
 from oneoff.models import Caps, Counts, Model, Prior, parse
-from oneoff.releases import Bucketized, Generalized, Perturbed, Published
+from oneoff.releases import Bucketized, Generalized, Masked, Perturbed, Published
 from oneoff.table import Attribute, Table
 from oneoff.table.classes import Risk, look_alikes, risk_of_classes
 
@@ -32,6 +33,8 @@ __all__ = ["PartVerdict", "Verdict", "Witness", "audit", "judge", "judge_part", 
 AGAINST = {
     "reader": "a reader who has the release and knows everybody's quasi-identifiers",
     "graph": "a reader who also knows which people each record covers, and takes them to be equally likely",
+    "black box": "somebody who matches people on one column at a time and knows neither groups nor chances",
+    "insider": "somebody who knows the table without its sensitive values, the method, and who exchanged with whom",
     "prior": "somebody who knows everybody's quasi-identifiers, the matrix of chances and how common each value is",
 }
 
@@ -40,8 +43,9 @@ AGAINST = {
 class Witness:
     """The worst case for one promise: where it is, what can be believed there, and what is allowed.
 
-    subject   "value" (belief in `value`), "identity" (belief that a record is a person's) or "level" (of a promise
-              that is not about a single belief, such as t-closeness)
+    subject   "value" (belief in `value`), "identity" (belief that a record is a person's), "column" (belief that
+              `value` in the column `place` is a person's) or "level" (of a promise that is not about a single belief,
+              such as t-closeness)
     at_least  True when `allowed` is a lower bound (delta-disclosure forbids values to become unlikely, too)
     group     the number of the group; in a release without groups, the row of the person in the table
     people    people in the group; in a release without groups, records that could be the person's
@@ -72,6 +76,9 @@ class Witness:
         if self.subject == "level":
             return f"the worst, {worst}, reaches {self.belief:.4g}; {bound} {self.allowed:.4g} is allowed"
         belief = f"{100 * self.belief:.4g}%; {bound} {100 * self.allowed:.4g}% is allowed"
+        if self.subject == "column":
+            origin = f"{self.place} '{listing([self.value])}' comes from one person of its group ({people})"
+            return f"at worst {origin} with a probability of {belief}"
         if self.subject == "identity":
             where = f"in the smallest {self.place} ({people})" if self.grouped else f"for {worst}"
             return f"{where} a record is somebody's with a probability of {belief}"
@@ -81,7 +88,10 @@ class Witness:
 
 @dataclass(frozen=True)
 class PartVerdict:
-    """One promise of the guarantee: kept or not, the level reached, how many people are in groups that break it."""
+    """One promise of the guarantee: kept or not, the level reached, how many people are in groups that break it.
+
+    name   what it is called here, where the name of the guarantee alone would say too much; otherwise empty
+    """
 
     guarantee: str
     sentence: str
@@ -89,6 +99,7 @@ class PartVerdict:
     level: float
     people_above: int
     witness: Witness
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +113,7 @@ class Verdict:
     reader     for a release without groups judged with its graph: what somebody sees who has only the boxes
     problems   why the records cannot be trusted (lost rows, values outside their range ...); empty when they can
     stands_against   who the method says it stands against, "nobody" when it does not; empty when no method is known
+    masked     for a masked release: who can be named behind a value or a record
     attacks    what attacks by somebody who knows the method found; run on releases that stand against nobody
     """
 
@@ -122,6 +134,7 @@ class Verdict:
     reader: ReaderView | None = None
     stands_against: str = ""
     attacks: tuple[Attack, ...] = ()
+    masked: MaskedView | None = None
     _people: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
 
     def per_person(self) -> dict[str, npt.NDArray[Any]]:
@@ -139,8 +152,10 @@ class Verdict:
         found = f"against {AGAINST[self.against]}: {self.witness.sentence()}."
         if self.by_count_only:
             return f"{subject} by count {found} {self._by_count()}"
+        if self.holds and self.masked is not None and self.masked.promise == "column":
+            return f"{subject} for single columns {found} {self.masked.posterior.sentence()}"
         insider = " The method keeps it also against somebody who knows how the release was made."
-        return f"{subject} {found}{insider if self.holds and self.stands_against == 'insider' else ''}"
+        return f"{subject} {found}{insider if self.holds and self.stands_against == 'insider' != self.against else ''}"
 
     @property
     def by_count_only(self) -> bool:
@@ -175,6 +190,7 @@ class Verdict:
             "reader": None if self.reader is None else self.reader.as_dict(),
             "stands_against": self.stands_against,
             "attacks": [attack.as_dict() for attack in self.attacks],
+            "masked": None if self.masked is None else self.masked.as_dict(),
             "problems": list(self.problems),
         }
 
@@ -195,6 +211,7 @@ def audit(release: Published, table: Table | None = None, guarantee: str | Model
     that stands against nobody is attacked, too, as somebody would who knows how the groups were made.
     """
     from oneoff.audit.exact import judge_bucketized, judge_perturbed
+    from oneoff.audit.masked import judge_masked
 
     model = release.model if guarantee is None else parse(guarantee).bind(release.sensitive)
     before = None if table is None else risk_of_classes(_sizes(look_alikes(list(table.codes.T))))
@@ -203,6 +220,8 @@ def audit(release: Published, table: Table | None = None, guarantee: str | Model
             verdict = judge_perturbed(release, table, model, before)
         case Bucketized():
             verdict = judge_bucketized(release, table, model, before)
+        case Masked():
+            verdict = judge_masked(release, table, model, before)
         case Generalized() if release.group is None:
             verdict = _judge_each(release, table, model, before, _problems(release, table))
         case Generalized():

@@ -149,8 +149,8 @@ def anonymize(
         str | None,
         typer.Option(
             help="auto (default), transversal, mondrian, burel, sabre, hilbert, heterogeneous, ring, freeform, "
-            "perturbation, packing; exact-size, multi-size, two-size, anatomy (buckets); lmondrian, dmondrian, "
-            "tmondrian, baseline (to compare with)."
+            "perturbation, mutual-cover, packing; exact-size, multi-size, two-size, anatomy (buckets); lmondrian, "
+            "dmondrian, tmondrian, baseline (to compare with)."
         ),
     ] = None,
     option: Annotated[
@@ -394,8 +394,8 @@ def _load(folder: Path, table: str | None) -> tuple[Any, Table | None]:
     """A release with its links, and the original table when it is given or the private half says where it is."""
     from dataclasses import replace
 
-    from oneoff.releases import Generalized
-    from oneoff.releases.load import load_graph, load_links, load_release
+    from oneoff.releases import Generalized, Masked
+    from oneoff.releases.load import load_cover, load_graph, load_links, load_release
 
     release = load_release(folder)
     whole = folder.resolve()  # `.` has no name of its own
@@ -404,6 +404,8 @@ def _load(folder: Path, table: str | None) -> tuple[Any, Table | None]:
     release = replace(release, links=links)
     if isinstance(release, Generalized) and links is not None and release.group is None:
         release = replace(release, graph=load_graph(root, links))
+    if isinstance(release, Masked):
+        release = replace(release, cover=load_cover(root))
     job = _job_of(root, table, release)
     return release, None if job is None else job.read_table()
 

@@ -5,7 +5,8 @@ form.
 """
 
 from oneoff.plans.channel import Channel
+from oneoff.plans.cover import Cover, RandomTable
 from oneoff.plans.links import Links
 from oneoff.plans.partition import Partition
 
-__all__ = ["Channel", "Links", "Partition"]
+__all__ = ["Channel", "Cover", "Links", "Partition", "RandomTable"]

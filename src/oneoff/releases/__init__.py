@@ -7,12 +7,14 @@ published records. Links from people to records exist only in memory and in the 
 from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
 from oneoff.releases.exact import Bucketized, Perturbed, bucketize, perturb
 from oneoff.releases.generalized import Generalized, generalize, generalize_each
+from oneoff.releases.masked import Masked, mask
 from oneoff.releases.published import Published
 
 __all__ = [
     "Bucketized",
     "Cells",
     "Generalized",
+    "Masked",
     "Nodes",
     "Perturbed",
     "Published",
@@ -21,5 +23,6 @@ __all__ = [
     "bucketize",
     "generalize",
     "generalize_each",
+    "mask",
     "perturb",
 ]

@@ -4,6 +4,7 @@ generalized   people are taken to be spread evenly over what their record shows 
               is certain: records that must be meant, and those that can be
 perturbed     the published counts, led back through the channel (section 5): unbiased, with a standard error. The
               variance of b'e with b = sum of the wanted rows of the inverse channel is estimated by sum e b^2 - b'e
+masked        the records as they are; sensitive values are true, so only these give certain bounds
 bucketized    people of a bucket are taken to have its values with equal chances (paper 002, section 3.2); the variance
               is that of drawing without replacement
 """
@@ -22,6 +23,7 @@ from oneoff.errors import OneoffError, UnknownColumn, listing, nearest
 from oneoff.releases.cells import Nodes, Ranges, Sets
 from oneoff.releases.exact import Bucketized, Perturbed
 from oneoff.releases.generalized import Generalized
+from oneoff.releases.masked import Masked
 from oneoff.releases.predicate import Condition, Where, conditions
 from oneoff.releases.published import Published
 from oneoff.table import Attribute
@@ -85,6 +87,8 @@ def count(release: Published, where: Where) -> Estimate:
         case Bucketized():
             meant = np.bincount(release.bucket[_meant(release, about_person)], minlength=release.buckets)
             return _from_buckets(release, meant, wanted)
+        case Masked():
+            return _from_masked(release, about_person, wanted)
     raise OneoffError(f"nothing can be counted in a {type(release).__name__}")
 
 
@@ -96,8 +100,8 @@ def _attribute(release: Published, name: str) -> int:
     return names.index(name)
 
 
-def _meant(release: Perturbed | Bucketized, asked: Sequence[Condition]) -> Flags:
-    """The records with these quasi-identifiers, which are shown as they are."""
+def _meant(release: Perturbed | Bucketized | Masked, asked: Sequence[Condition]) -> Flags:
+    """The records that show these quasi-identifiers."""
     meant = np.ones(release.rows, dtype=np.bool_)
     for each in asked:
         j = _attribute(release, each.column)
@@ -129,6 +133,15 @@ def _from_buckets(release: Bucketized, meant: npt.NDArray[np.int64], wanted: Fla
     raw = float(meant @ share)
     drawn = meant * share * (1 - share) * (shares.size - meant) / np.maximum(shares.size - 1, 1)
     return _clipped(raw, math.sqrt(float(drawn.sum())), float(meant.sum()))
+
+
+def _from_masked(release: Masked, asked: Sequence[Condition], wanted: Flags) -> Estimate:
+    """As published. How far records are from the truth is the steward's secret, so no interval can be given but the
+    people with a wanted value, all or none of whom may be meant."""
+    possible = wanted[release.values]
+    shown = float((possible & _meant(release, asked)).sum())
+    low, high = (0.0, float(possible.sum())) if asked else (shown, shown)
+    return Estimate(shown, shown, None, low, high, True)
 
 
 def _from_boxes(release: Generalized, asked: Sequence[Condition], wanted: Flags) -> Estimate:

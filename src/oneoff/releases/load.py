@@ -17,17 +17,18 @@ import pyarrow.parquet as pq
 
 from oneoff.errors import DamagedRelease, OneoffError, listing
 from oneoff.models import Counts, Joined, Model, ValueCaps, parse
-from oneoff.plans import Channel, Links
+from oneoff.plans import Channel, Cover, Links, Partition, RandomTable
 from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
 from oneoff.releases.exact import Bucketized, Perturbed
 from oneoff.releases.generalized import Generalized
+from oneoff.releases.masked import Masked
 from oneoff.releases.published import Published
 from oneoff.releases.write import FORMAT, describe, public_files
 from oneoff.table import Attribute, Hierarchy
 from oneoff.table.classes import look_alikes
 from oneoff.table.hierarchy import label_texts
 
-__all__ = ["load_graph", "load_links", "load_release"]
+__all__ = ["load_cover", "load_graph", "load_links", "load_release"]
 
 
 def load_release(folder: str | PathLike[str]) -> Published:
@@ -65,6 +66,25 @@ def load_graph(folder: str | PathLike[str], links: npt.NDArray[np.int64]) -> Lin
     record, person = edges["record"].to_numpy(), edges["person"].to_numpy()
     start = np.concatenate(([0], np.cumsum(np.bincount(record, minlength=len(links)))))
     return Links(start, person[np.argsort(record, kind="stable")].astype(np.int64), np.argsort(links))
+
+
+def load_cover(folder: str | PathLike[str]) -> Cover | None:
+    """Who covers for whom and how, from the private half of a masked release; None when it is not there."""
+    private = Path(folder) / "private"
+    if not (private / "cover.parquet").is_file():
+        return None
+    people = pq.read_table(private / "cover.parquet")
+    tables = []
+    for j in range(people.num_columns - 1):
+        entries = pq.read_table(private / f"table_{j}.parquet")
+        row, code, weight = (entries[name].to_numpy() for name in ("row", "code", "weight"))
+        start = np.searchsorted(row, np.arange(int(row[-1]) + 2))
+        tables.append(RandomTable(people[f"row_{j}"].to_numpy().copy(), start, code.copy(), weight.copy()))
+    redraw = None
+    if (private / "redraw.parquet").is_file():
+        odds = pq.read_table(private / "redraw.parquet")
+        redraw = np.stack([odds[str(j)].to_numpy() for j in range(len(tables))], axis=1)
+    return Cover(Partition(people["group"].to_numpy().copy()), tuple(tables), redraw)
 
 
 def _damaged(what: str, got: str) -> DamagedRelease:
@@ -154,10 +174,26 @@ def _bucketized(described: dict[str, Any], frames: dict[str, pa.Table]) -> Bucke
     )
 
 
+def _masked(described: dict[str, Any], frames: dict[str, pa.Table]) -> Masked:
+    frame = frames["data.parquet"]
+    quasi, codes = _exact(described["quasi"], frame)
+    keep, kept = _kept(described["keep"], frame)
+    sensitive = _sensitive(described["sensitive"])
+    return Masked(
+        **_common(described, sensitive),
+        quasi=quasi,
+        codes=codes,
+        values=_values(sensitive, frame),
+        keep=keep,
+        kept=kept,
+    )
+
+
 _ASSEMBLE: dict[str, Callable[[dict[str, Any], dict[str, pa.Table]], Published]] = {
     Generalized.form: _generalized,
     Perturbed.form: _perturbed,
     Bucketized.form: _bucketized,
+    Masked.form: _masked,
 }
 
 

@@ -21,9 +21,11 @@ import pyarrow.parquet as pq
 from oneoff.errors import FolderExists, FolderNotWritable, OutputError, PromiseBroken
 from oneoff.models import Caps, Model, ValueCaps
 from oneoff.models.numbers import fraction_below, number_text
+from oneoff.plans import Cover
 from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
 from oneoff.releases.exact import Bucketized, Perturbed
 from oneoff.releases.generalized import Generalized
+from oneoff.releases.masked import Masked
 from oneoff.releases.published import Published
 from oneoff.table import Attribute
 
@@ -49,6 +51,9 @@ def write_release(
         if isinstance(release, Generalized) and release.graph is not None:
             edges = {"record": release.graph.record, "person": release.graph.member}
             pq.write_table(pa.table(edges), private / "graph.parquet", compression="zstd")
+        if isinstance(release, Masked) and release.cover is not None:
+            for name, frame in _cover_files(release.cover).items():
+                pq.write_table(frame, private / name, compression="zstd")
         for name, content in release.private.items():
             (private / name).write_bytes(content() if callable(content) else content)
         if not release.broken or even_if_broken:
@@ -72,6 +77,17 @@ def _write_public(release: Published, public: Path, csv: bool) -> None:
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(public.iterdir())}
     description = json.dumps({**describe(release), "files": files}, indent=2, ensure_ascii=False)
     (public / "release.json").write_text(description + "\n", encoding="utf-8")
+
+
+def _cover_files(cover: Cover) -> dict[str, pa.Table]:
+    """Who covers for whom and how: the steward's, for nobody else."""
+    rows = {f"row_{j}": table.row for j, table in enumerate(cover.tables)}
+    files = {"cover.parquet": pa.table({"group": cover.partition.group} | rows)}
+    for j, table in enumerate(cover.tables):
+        files[f"table_{j}.parquet"] = pa.table({"row": table.owner, "code": table.code, "weight": table.weight})
+    if cover.redraw is not None:
+        files["redraw.parquet"] = pa.table({str(j): odds for j, odds in enumerate(cover.redraw.T)})
+    return files
 
 
 def public_files(release: Published) -> dict[str, pa.Table]:
@@ -178,6 +194,11 @@ def _describe_form(release: Published) -> dict[str, Any]:
                 "quasi": [_describe_exact(attribute) for attribute in release.quasi],
                 "channel": {"total": release.channel.total, "weights": weights},
             }
+        case Masked():
+            return {
+                "quasi": [_describe_exact(attribute) for attribute in release.quasi],
+                "keep": [attribute.name for attribute in release.keep],
+            }
         case Bucketized():
             return {
                 "quasi": [_describe_exact(attribute) for attribute in release.quasi],
@@ -242,6 +263,8 @@ def published(release: Published) -> pa.Table:
             assert release.sensitive is not None
             shown = _labels(release.sensitive).take(pa.array(release.values))
             return pa.table(_exact_columns(release) | {release.sensitive.name: shown})
+        case Masked():
+            return pa.table(_exact_columns(release) | _value_columns(release))
         case Bucketized():
             return pa.table(_exact_columns(release) | {"bucket": pa.array(release.bucket)})
     raise OutputError(f"there is no way to write a {type(release).__name__}")
@@ -260,7 +283,7 @@ def sensitive_table(release: Bucketized) -> pa.Table:
     )
 
 
-def _exact_columns(release: Perturbed | Bucketized) -> dict[str, pa.Array]:
+def _exact_columns(release: Perturbed | Bucketized | Masked) -> dict[str, pa.Array]:
     return {
         attribute.name: _labels(attribute).take(pa.array(release.codes[:, j]))
         for j, attribute in enumerate(release.quasi)
@@ -273,6 +296,12 @@ def _generalized_columns(release: Generalized) -> dict[str, pa.Array]:
         columns |= _shown(attribute, cells, release.box)
     if release.group is not None:
         columns["group"] = pa.array(release.group)
+    return columns | _value_columns(release)
+
+
+def _value_columns(release: Generalized | Masked) -> dict[str, pa.Array]:
+    """The sensitive value, and what travels with it."""
+    columns: dict[str, pa.Array] = {}
     if release.sensitive is not None:
         columns[release.sensitive.name] = _labels(release.sensitive).take(pa.array(release.values))
     for j, attribute in enumerate(release.keep):

@@ -13,7 +13,7 @@ from oneoff.audit import Verdict
 from oneoff.audit.verdict import AGAINST
 from oneoff.errors import OneoffError, listing
 from oneoff.models import Caps, Model, parse
-from oneoff.report.plots import MOST_BARS, belief_plot, caps_plot, group_size_plot, loss_plot
+from oneoff.report.plots import MOST_BARS, belief_plot, caps_plot, group_size_plot, loss_plot, matching_plot
 from oneoff.report.style import STYLE
 from oneoff.report.words import (
     LEVELS,
@@ -29,7 +29,7 @@ from oneoff.report.words import (
 )
 from oneoff.table import Table
 from oneoff.table.classes import look_alikes
-from oneoff.utility import Utility
+from oneoff.utility import Masking, Utility
 
 __all__ = ["figure", "html_page", "html_table", "report_html"]
 
@@ -45,6 +45,16 @@ _MEANS = {
     "can be concluded from it was worked out exactly, for every value that can be shown and all it can stand for.",
 }
 _MEANS["class"] = _MEANS["bucket"]
+_MEANS["black box"] = (
+    "It means: a value of one column can be traced to nobody with more than the promised probability. This was worked "
+    "out exactly from the tables that values were drawn from. It is not so for several columns together, and it rests "
+    "on groups and tables staying secret: recipients get a table that looks like the original, and no word of who "
+    "covered for whom."
+)
+_MEANS["insider"] = (
+    "It means: everybody in a hidden group is as likely as anybody else in it to be behind a record, so nobody is with "
+    "more than the promised probability. Nothing has to stay secret for that but who drew what."
+)
 
 
 def report_html(
@@ -61,6 +71,7 @@ def report_html(
         _promised(shown),
         _checked(shown, table),
         _attacked(shown),
+        _masked(shown),
         _risk(shown, table),
         _beliefs(shown),
         _values(shown, table, model),
@@ -131,7 +142,7 @@ def _checked(verdict: Verdict, table: Table) -> Iterator[str]:
         f"The check plays {AGAINST[verdict.against]}. It assumes the worst of them: that they know "
         f"that a person is in the table, and that person's exact values of {names}."
     )
-    yield _p(_MEANS["prior" if verdict.against == "prior" else verdict.witness.place])
+    yield _p(_MEANS[verdict.against if verdict.against in _MEANS else verdict.witness.place])
     yield _p(f"It does not mean that nothing can be learnt by anyone. {_unchecked(verdict)}")
 
 
@@ -142,6 +153,23 @@ def _unchecked(verdict: Verdict) -> str:
         "Somebody who also knows how the groups were formed (an insider) can conclude more. The attacks on this page "
         "were tried; there may be better ones."
     )
+
+
+def _masked(verdict: Verdict) -> Iterator[str]:
+    view = verdict.masked
+    if view is None:
+        return
+    yield "<h2>Who is behind a record</h2>"
+    yield _list("plain", view.sentences())
+    yield figure(
+        matching_plot(view.matching.as_dict()["curve"]),
+        "For somebody who knows all quasi-identifiers of a person, uses each of them with some chance and looks up the "
+        "records that match: how often they end up with the person's record, and with the person's value.",
+    )
+    header = ("column", "highest probability that a value is one person's", "")
+    rows = [(plain(each.name, 40), percent(each.delta), "kept" if each.holds else "BROKEN") for each in view.columns]
+    if view.promise == "column":
+        yield html_table(header, rows, right=(1,))
 
 
 def _attacked(verdict: Verdict) -> Iterator[str]:
@@ -188,7 +216,7 @@ def _risk(verdict: Verdict, table: Table) -> Iterator[str]:
 def _beliefs(verdict: Verdict) -> Iterator[str]:
     """Only a promise made of ceilings has a witness that names a value."""
     people = verdict.per_person()
-    if "belief" not in people or all(part.witness.value is None for part in verdict.parts):
+    if "belief" not in people or all(part.witness.subject != "value" for part in verdict.parts):
         return
     yield "<h2>How near anyone comes to the limit</h2>"
     yield figure(
@@ -255,10 +283,13 @@ def _losses(utility: Utility) -> Iterator[str]:
     yield _p(utility.sentence())
     attributes = len(utility.per_attribute)
     more = f" The {MOST_BARS} most blurred of {attributes:,} attributes." if attributes > MOST_BARS else ""
-    yield figure(
-        loss_plot(utility.per_attribute),
-        f"How much each attribute is blurred: 0% shows exact values, 100% only the whole domain.{more}",
-    )
+    blurred = "How much each attribute is blurred: 0% shows exact values, 100% only the whole domain."
+    if utility.masking is not None:
+        blurred = "How far the values of each attribute moved on average, as a share of the furthest they could."
+    yield figure(loss_plot(utility.per_attribute), f"{blurred}{more}")
+    if utility.masking is not None:
+        yield html_table(("measure", "value", "what it measures"), _masking_rows(utility.masking), right=(1,))
+        return
     measures = [("GCP", percent(utility.gcp), "how much of its domain a published value spans, on average")]
     if utility.gcp_set is not None:
         measures.append(("GCP, set variant", percent(utility.gcp_set), "the same, counting values instead of widths"))
@@ -270,6 +301,19 @@ def _losses(utility: Utility) -> Iterator[str]:
     if utility.discernibility is not None:
         measures.append(("discernibility", f"{utility.discernibility:,}", "sum of squared group sizes"))
     yield html_table(("measure", "value", "what it measures"), measures, right=(1,))
+
+
+def _masking_rows(lost: Masking) -> list[tuple[str, str, str]]:
+    rows = [("columns", percent(lost.marginal_mean), "how far the distribution of a column is off, on average")]
+    if lost.pairwise_mean is not None:
+        rows.append(("pairs", percent(lost.pairwise_mean), "the same for two columns together"))
+    if lost.iloss is not None and lost.unchanged is not None and lost.unchanged_records is not None:
+        rows += [
+            ("ILoss", f"{lost.iloss:.3f}", "what the values of a person moved, in all columns together"),
+            ("true values", percent(lost.unchanged), "values that came out as they were"),
+            ("true records", percent(lost.unchanged_records), "people all of whose values came out as they were"),
+        ]
+    return rows
 
 
 def _unsaid(verdict: Verdict, table: Table) -> Iterator[str]:

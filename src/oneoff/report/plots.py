@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from oneoff.report.words import distinct, percent
 
-__all__ = ["MOST_BARS", "belief_plot", "caps_plot", "comparison_plot", "group_size_plot", "loss_plot"]
+__all__ = ["MOST_BARS", "belief_plot", "caps_plot", "comparison_plot", "group_size_plot", "loss_plot", "matching_plot"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -81,6 +81,30 @@ def _short(number: int) -> str:
 def _shares(sizes: Ints, edges: Sequence[int]) -> Floats:
     counted: Floats = np.histogram(sizes, bins=np.array(edges))[0] / len(sizes)
     return counted
+
+
+def matching_plot(curve: Sequence[Mapping[str, Any]]) -> str:
+    """How often somebody finds the right record or value, by how likely they use each quasi-identifier they know."""
+    import altair as alt
+
+    names = {"identity": "the right record", "attribute": "the right value"}
+    data = [
+        {"used": point["p_match"], "what": name, "chance": point[key]}
+        for point in curve
+        for key, name in names.items()
+        if point[key] is not None
+    ]
+    colour = alt.Scale(domain=list(names.values()), range=[_AFTER, _BEFORE])
+    chart = (
+        alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=220)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("used:Q", title="chance that a quasi-identifier is used for matching (P_match)"),
+            y=alt.Y("chance:Q", title="chance", axis=alt.Axis(format="%", tickCount=5)),
+            color=alt.Color("what:N", title=None, scale=colour, legend=alt.Legend(orient="top")),
+        )
+    )
+    return _svg(chart)
 
 
 def belief_plot(belief: Floats, cap: Floats) -> str:

@@ -51,6 +51,10 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     if verdict.attacks:
         yield ""
         yield from _attacks(verdict)
+    if verdict.masked is not None:
+        yield ""
+        yield "Who is behind a record:"
+        yield from (f"  - {sentence}" for sentence in verdict.masked.sentences())
     yield ""
     yield from _levels(verdict)
     yield ""
@@ -67,7 +71,9 @@ def _promises(verdict: Verdict) -> Iterator[str]:
         yield verdict.reader.sentence()
     if verdict.certain:
         yield f"  The value of {_people(verdict.certain)} is certain, because all of their group share it."
-    yield from (f"  {part.guarantee.partition(':')[0]}: {plain(part.sentence, 200)}." for part in verdict.parts)
+    yield from (
+        f"  {part.name or part.guarantee.partition(':')[0]}: {plain(part.sentence, 200)}." for part in verdict.parts
+    )
 
 
 def _attacks(verdict: Verdict) -> Iterator[str]:
@@ -106,6 +112,8 @@ def _utility(utility: Utility) -> Iterator[str]:
 
 def _other_measures(utility: Utility) -> Iterator[str]:
     """The variants are not comparable with one another, so each says what it counts."""
+    if utility.masking is not None:
+        return
     if utility.gcp_set is not None:
         yield f"Counting values instead of widths (GCP, set variant): {percent(utility.gcp_set)}."
     yield f"Average information loss (AIL): {percent(utility.ail)}."

@@ -56,6 +56,10 @@ LEVELS: dict[str, Meaning] = {
 UNCHECKED: dict[str, str] = {
     "prior": "Somebody who compares many people with the same quasi-identifiers can estimate how the values are spread "
     "among them, and apply that to each of them; the promise does not bound that.",
+    "black box": "Somebody who knows, or works out, which people covered for one another and with which chances "
+    "concludes much more from several columns together; how much is said on this page.",
+    "insider": "Somebody who knows the sensitive values of other people in a group can rule them out; that was not "
+    "checked.",
     "reader": "Somebody who also knows how the groups were formed (an insider) might conclude more; "
     "that was not checked.",
     "graph": "Somebody who can rule out some of the records that cover a person, because they know the method or the "
@@ -106,7 +110,7 @@ def promise_row(part: PartVerdict) -> tuple[str, str, str, str, str]:
     name, _, promised = part.guarantee.partition(":")
     safer = name in LEVELS and LEVELS[name].larger_is_safer
     kept = "kept" if part.holds else "BROKEN"
-    return name, plain(promised), level_text(part.level, safer), f"{part.people_above:,}", kept
+    return part.name or name, plain(promised), level_text(part.level, safer), f"{part.people_above:,}", kept
 
 
 def risk_rows(before: Risk | None, after: Risk) -> list[tuple[str, str, str]]:

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, UnknownColumn, listing, nearest
-from oneoff.releases import Bucketized, Cells, Generalized, Nodes, Perturbed, Published, Ranges, Sets
+from oneoff.releases import Bucketized, Cells, Generalized, Masked, Nodes, Perturbed, Published, Ranges, Sets
 from oneoff.table import Attribute, Hierarchy, Table
+from oneoff.utility.masking import Masking, masking
 
 __all__ = ["Utility", "utility"]
 
@@ -36,6 +37,8 @@ class Utility:
                   mean square), relative to the average number
     msbs          of buckets: the mean squared bucket size of paper 002 (equation 1), 0 when nothing is hidden
     bucket_loss   of buckets: the sum of (size - 1)^2 (equation 2)
+    iloss         of ranges and of masked values: what a person loses in all quasi-identifiers together (paper 003)
+    masking       of masked values: how far they moved (per_attribute has that, too) and what became of distributions
     """
 
     gcp: float
@@ -48,6 +51,8 @@ class Utility:
     value_error: float | None = None
     msbs: float | None = None
     bucket_loss: int | None = None
+    iloss: float | None = None
+    masking: Masking | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -63,6 +68,8 @@ class Utility:
                 "Quasi-identifiers are shown as they are; on average a value could belong to "
                 f"{self.msbs:.1f} other people of its bucket (mean squared bucket size)."
             )
+        if self.masking is not None:
+            return self.masking.sentence()
         if not any(self.per_attribute.values()):
             return "Quasi-identifiers are shown as they are (GCP 0)."
         worst = max(self.per_attribute, key=lambda name: self.per_attribute[name])
@@ -81,13 +88,13 @@ def utility(
 ) -> Utility:
     """Measure a release.
 
-    table        the original, needed only for gcp_set of a release that was read back from its folder
+    table        the original, needed for masked releases, and for gcp_set of one that was read back from its folder
     domains      domain sizes to use instead of those that occur, e.g. the nominal ones of the literature
     hierarchies  for ail, where the release itself was made without them
     """
     _check_names(release, [*(domains or {}), *(hierarchies or {})])
     if not isinstance(release, Generalized):
-        return _exact(release)
+        return _exact(release, table)
     weight = release.people_in_box / release.rows
     pairs = list(zip(release.quasi, release.cells, strict=True))
     sizes = domains or {}
@@ -103,15 +110,21 @@ def utility(
         discernibility=None if group is None else int((group.astype(np.int64) ** 2).sum()),
         average_class_size=None if group is None else release.rows / len(group),
         per_attribute=by_attribute,
+        iloss=sum(by_attribute.values()),
     )
 
 
-def _exact(release: Published) -> Utility:
-    """Nothing is blurred where quasi-identifiers are shown as they are; the values are another matter."""
+def _exact(release: Published, table: Table | None) -> Utility:
+    """Nothing is blurred where quasi-identifiers are shown as single values, true or not."""
     nothing = Utility(0.0, 0.0, 0.0, None, None, {attribute.name: 0.0 for attribute in release.quasi})
     if isinstance(release, Bucketized):
         loss = int(((release.people_in_bucket - 1) ** 2).sum())
         return replace(nothing, msbs=loss / max(release.rows - 1, 1), bucket_loss=loss)
+    if isinstance(release, Masked):
+        moved = None if table is None else masking(release, table)
+        if moved is None or moved.per_attribute is None:
+            return replace(nothing, masking=moved)
+        return replace(nothing, per_attribute=moved.per_attribute, iloss=moved.iloss, masking=moved)
     if not isinstance(release, Perturbed):
         return nothing
     people, matrix = release.counts / release.rows, release.channel.matrix

@@ -17,18 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, OneoffError
-from oneoff.releases import Bucketized, Cells, Generalized, Nodes, Perturbed, Published, Ranges
+from oneoff.releases import Bucketized, Cells, Generalized, Masked, Nodes, Perturbed, Published, Ranges
 from oneoff.table import Attribute, Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["QueryErrors", "Workload", "query_errors", "random_queries"]
+__all__ = ["MOST_CELLS", "QueryErrors", "Workload", "query_errors", "random_queries", "renamed", "share_below"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_MOST_CELLS = 60_000_000
+MOST_CELLS = 60_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +86,9 @@ def query_errors(release: Published, table: Table, queries: Workload) -> QueryEr
             estimate = _from_boxes(release, table, queries)
         case Perturbed():
             estimate = _from_perturbed(release, table, queries)
+        case Masked():
+            codes, chances = _codes(release, table), _one_each(release.values, table)
+            estimate = _answers(queries, lambda columns: _cube(table, columns, codes, chances))
         case Bucketized():
             codes, chances = _codes(release, table), _chances(release, table)
             estimate = _answers(queries, lambda columns: _cube(table, columns, codes, chances))
@@ -98,13 +101,13 @@ def query_errors(release: Published, table: Table, queries: Workload) -> QueryEr
     return QueryErrors(len(errors), float(np.median(errors)), float(errors.mean()))
 
 
-def _codes(release: Perturbed | Bucketized, table: Table) -> npt.NDArray[np.int32]:
+def _codes(release: Perturbed | Bucketized | Masked, table: Table) -> npt.NDArray[np.int32]:
     """Records in the codes of the table, also when they were read back from a folder."""
-    columns = [_renamed(a, table.quasi[j])[release.codes[:, j]] for j, a in enumerate(release.quasi)]
+    columns = [renamed(a, table.quasi[j])[release.codes[:, j]] for j, a in enumerate(release.quasi)]
     return np.stack(columns, axis=1)
 
 
-def _renamed(attribute: Attribute, known: Attribute) -> npt.NDArray[np.int32]:
+def renamed(attribute: Attribute, known: Attribute) -> npt.NDArray[np.int32]:
     """The code in the table of every code of the release."""
     place = {label: code for code, label in enumerate(known.labels.tolist())}
     return np.array([place[label] for label in attribute.labels.tolist()], dtype=np.int32)
@@ -155,10 +158,8 @@ def _cube(table: Table, columns: tuple[int, ...], codes: npt.NDArray[np.int32], 
 
     sizes = [table.quasi[j].size + 1 for j in columns]
     cells, width = math.prod(sizes), chances.shape[1]
-    if cells * width > _MOST_CELLS:
-        raise BadValue(
-            "the attributes have too many values for a workload of queries", allowed=f"{_MOST_CELLS:,} cells"
-        )
+    if cells * width > MOST_CELLS:
+        raise BadValue("the attributes have too many values for a workload of queries", allowed=f"{MOST_CELLS:,} cells")
     key = np.zeros(len(codes), dtype=np.int64)
     for j, size in zip(columns, sizes, strict=True):
         key = key * size + codes[:, j] + 1
@@ -185,11 +186,11 @@ def _from_boxes(release: Generalized, table: Table, queries: Workload) -> Floats
     from oneoff.kernels.queries import expected_counts
 
     shares = [
-        _share_below(a, c, table.quasi[j]) for j, (a, c) in enumerate(zip(release.quasi, release.cells, strict=True))
+        share_below(a, c, table.quasi[j]) for j, (a, c) in enumerate(zip(release.quasi, release.cells, strict=True))
     ]
     start = np.concatenate(([0], np.cumsum([part.shape[1] for part in shares])))
     width = len(table.counts)
-    if release.boxes * (int(start[-1]) + width) > 4 * _MOST_CELLS:
+    if release.boxes * (int(start[-1]) + width) > 4 * MOST_CELLS:
         raise BadValue("the release has too many boxes for a workload of queries", allowed="fewer boxes or values")
     people = np.bincount(release.box.astype(np.int64) * width + release.values, minlength=release.boxes * width)
     below = np.zeros((release.boxes, width + 1), dtype=np.int64)
@@ -202,7 +203,7 @@ def _from_boxes(release: Generalized, table: Table, queries: Workload) -> Floats
     return found
 
 
-def _share_below(attribute: Attribute, cells: Cells, known: Attribute) -> npt.NDArray[np.float32]:
+def share_below(attribute: Attribute, cells: Cells, known: Attribute) -> npt.NDArray[np.float32]:
     """[box, c]: the part of what a box shows that lies below code c of the table."""
     codes = np.arange(known.size + 1)
     if isinstance(cells, Ranges):
@@ -214,7 +215,7 @@ def _share_below(attribute: Attribute, cells: Cells, known: Attribute) -> npt.ND
         leaves = attribute.hierarchy.leaf_codes(known.labels)
         low, high = np.searchsorted(leaves, first), np.searchsorted(leaves, last, side="right") - 1
         return _between(low, high, codes, last - first + 1)  # leaves nobody has could be meant, too
-    code = _renamed(attribute, known)[cells.code]
+    code = renamed(attribute, known)[cells.code]
     boxes = len(cells.start) - 1
     member = np.zeros((boxes, known.size + 1), dtype=np.float32)
     member[np.repeat(np.arange(boxes), np.diff(cells.start)), code + 1] = 1

@@ -1,0 +1,123 @@
+"""Column delta-probability and ceilings in random output tables (paper 003, Definition 5), in whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.models import Caps
+from oneoff.plans import Cover, RandomTable
+from oneoff.plans.cover import TOTAL
+from oneoff.table import Table
+
+__all__ = ["Failing", "carried", "failing_columns"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Failing:
+    """The worst column of each quasi-identifier (group, code, exact probability), and the groups that break delta."""
+
+    worst: tuple[tuple[int, int, Fraction], ...]
+    groups: tuple[Ints, ...]
+
+
+def failing_columns(cover: Cover, table: Table, delta: Fraction) -> Failing:
+    """Definition 5, exactly, for every column of every table (or for every group, where records are exchanged)."""
+    worst, groups = [], []
+    if cover.joint:
+        size = cover.partition.size
+        least = int(np.argmin(size))
+        few = np.flatnonzero(size.astype(object) * delta < 1)
+        return Failing(((least, -1, Fraction(1, int(size[least]))),) * len(table.quasi), (few,) * len(table.quasi))
+    for j, each in enumerate(cover.tables):
+        found = _redrawn(cover, table, j) if cover.redraw is not None else each.columns(cover.partition.group)
+        part, whole = found[3].astype(object), found[2].astype(object)
+        broken = part * delta.denominator > whole * delta.numerator
+        groups.append(np.unique(found[0][broken.astype(np.bool_)]))
+        place = _largest(part, whole)
+        worst.append((int(found[0][place]), int(found[1][place]), Fraction(int(part[place]), int(whole[place]))))
+    return Failing(tuple(worst), tuple(groups))
+
+
+def _largest(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> int:
+    """Where part / whole is greatest: by floats first, then exactly among those that are near."""
+    ratio = np.array([a / b for a, b in zip(part.tolist(), whole.tolist(), strict=True)])
+    near = np.flatnonzero(ratio >= ratio.max() * (1 - 1e-12)).tolist()
+    return int(max(near[:10_000], key=lambda k: Fraction(int(part[k]), int(whole[k]))))
+
+
+def _redrawn(cover: Cover, table: Table, j: int) -> tuple[Ints, Ints, npt.NDArray[Any], npt.NDArray[Any]]:
+    """Columns of quasi-identifier j after Algorithm 3: group, code, everybody and the likeliest, in whole numbers.
+
+    Somebody unchanged (probability U) is changed in j with probability odds_j / sum of odds, to any of the K - 1 other
+    values of the group. So p(v) grows by U odds_j / (sum (K - 1)), and p(own) falls by U odds_j / sum. All of it is in
+    units of TOTAL^d * sum * (K - 1), which differ between groups only.
+    """
+    assert cover.redraw is not None
+    start, rows = cover.partition.members
+    own = [each.chance(table.codes[:, k]).tolist() for k, each in enumerate(cover.tables)]
+    each, code = cover.tables[j], table.codes[:, j].tolist()
+    scale = TOTAL ** (len(cover.tables) - 1)
+    found: list[tuple[int, int, int, int]] = []
+    for g in range(cover.partition.groups):
+        people = rows[start[g] : start[g + 1]].tolist()
+        odds, again = int(cover.redraw[g, j]), int(cover.redraw[g].sum())
+        values = sorted({code[i] for i in people})
+        whole, most = dict.fromkeys(values, 0), dict.fromkeys(values, 0)
+        for i in people:
+            chance = _row(each, i)
+            unchanged = 1
+            for column in own:
+                unchanged *= column[i]
+            for v in values:
+                weight = chance.get(v, 0) * scale
+                if again > 0 and len(values) > 1:
+                    weight *= again * (len(values) - 1)
+                    weight += unchanged * odds * (1 if v != code[i] else 1 - len(values))
+                whole[v] += weight
+                most[v] = max(most[v], weight)
+        found += [(g, v, whole[v], most[v]) for v in values if whole[v]]
+    group, value, everybody, likeliest = zip(*found, strict=True)
+    wide = [np.array(column, dtype=object) for column in (everybody, likeliest)]
+    return np.array(group), np.array(value), wide[0], wide[1]
+
+
+def _row(table: RandomTable, person: int) -> dict[int, int]:
+    a, b = table.start[table.row[person]], table.start[table.row[person] + 1]
+    return dict(zip(table.code[a:b].tolist(), table.weight[a:b].tolist(), strict=True))
+
+
+def carried(cover: Cover, table: Table, caps: Caps) -> bool:
+    """Do the people with a value make up at most its ceiling of every column?"""
+    if caps.sets or caps.floor is not None or cover.redraw is not None:
+        return False
+    limit = [(min(cap, Fraction(1)).numerator, min(cap, Fraction(1)).denominator) for cap in caps.ceiling]
+    kinds = len(limit)
+    for each in cover.tables:
+        people, inverse = np.unique(each.row.astype(np.int64) * kinds + table.values, return_inverse=True)
+        many = np.bincount(inverse)
+        length = np.diff(each.start)[people // kinds]
+        entry = np.repeat(each.start[:-1][people // kinds], length) + _running(length)
+        where = each.group_of_rows(cover.partition.group)[each.owner[entry]].astype(np.int64)
+        width = int(each.code.max()) + 1
+        column = where * width + each.code[entry]
+        key, place = np.unique(column * kinds + np.repeat(people % kinds, length), return_inverse=True)
+        part = np.zeros(len(key), dtype=np.int64)
+        np.add.at(part, place, each.weight[entry] * np.repeat(many, length))
+        first = np.flatnonzero(np.diff(key // kinds, prepend=-1))
+        whole = np.repeat(np.add.reduceat(part, first), np.diff(np.append(first, len(key))))
+        above, below = (np.array([limit[s][k] for s in (key % kinds).tolist()], dtype=object) for k in (0, 1))
+        if (part.astype(object) * below > whole.astype(object) * above).any():
+            return False
+    return True
+
+
+def _running(length: Ints) -> Ints:
+    """0, 1, .. for every length, one after the other."""
+    return np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)

@@ -1,0 +1,157 @@
+"""Who is behind a masked record: for somebody who knows groups and tables, and for somebody who does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.audit.recognition import Recognition
+from oneoff.plans import Cover
+from oneoff.plans.cover import TOTAL
+from oneoff.table.classes import SMALL, Risk
+
+__all__ = ["Column", "MaskedView", "Posterior", "posterior_of", "record_posterior", "risk_of_posteriors"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """How surely somebody who knows groups and tables names the person behind a record, seeing all its columns.
+
+    own      the probability given to the true person, on average; highest: of the most exposed one
+    best     the probability of the likeliest person, on average
+    nearly   the share of records whose likeliest person has more than 90 %
+    certain  the share of records that can only be one person's
+    """
+
+    own: float
+    highest: float
+    best: float
+    nearly: float
+    certain: float
+
+    def sentence(self) -> str:
+        return (
+            "Somebody who knew groups and tables would give the true person behind a record "
+            f"{self.own:.1%} on average, and be more than 90 % sure of somebody for {self.nearly:.1%} of the records."
+        )
+
+
+@dataclass(frozen=True)
+class Column:
+    """One quasi-identifier: the greatest probability that one person of a group is the origin of a shown value."""
+
+    name: str
+    delta: float
+    holds: bool
+
+
+@dataclass(frozen=True)
+class MaskedView:
+    """What a masked release gives away to whom.
+
+    promise      "column" or "record": which delta-probability it is
+    columns      reached in each column
+    carried      do the ceilings on sensitive values hold in every column of every table, too? None without ceilings
+    posterior    of somebody who knows groups and tables
+    matching     of somebody who knows neither and matches records with what they know of a person (section 5.1)
+    """
+
+    promise: str
+    columns: tuple[Column, ...]
+    carried: bool | None
+    posterior: Posterior
+    matching: Recognition
+
+    def sentences(self) -> Iterator[str]:
+        if self.promise == "column":
+            yield "The promise is about single columns (column delta-probability), and rests on what stays secret:"
+            yield self.posterior.sentence()
+            if self.carried is not None:
+                every = "also in every column of every table" if self.carried else "in the hidden groups only"
+                yield f"The ceilings on sensitive values are kept {every}."
+        else:
+            yield "The promise is about whole records (record delta-probability), whatever else is known."
+        yield self.matching.sentence()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "promise": self.promise,
+            "columns": {each.name: each.delta for each in self.columns},
+            "carried": self.carried,
+            "posterior": asdict(self.posterior),
+            "matching": self.matching.as_dict(),
+        }
+
+
+def record_posterior(cover: Cover, own: npt.NDArray[np.int32], shown: npt.NDArray[np.int32]) -> Floats:
+    """[i]: the probability that i's record is theirs, and that of the likeliest person, given all columns and tables.
+
+    The record is looked at by itself: everybody in the group is equally likely to be behind it before it is seen.
+    """
+    size = cover.partition.size[cover.partition.group]
+    if cover.joint:
+        return np.stack([1 / size, 1 / size], axis=1)
+    from oneoff.kernels.posteriors import record_posteriors
+    from oneoff.kernels.threads import spread
+
+    start, members = cover.partition.members
+    offset = np.concatenate(([0], np.cumsum([each.rows for each in cover.tables])))
+    row = np.stack([each.row + offset[j] for j, each in enumerate(cover.tables)])
+    length = np.concatenate([np.diff(each.start) for each in cover.tables])
+    row_start = np.concatenate(([0], np.cumsum(length)))
+    entries = np.stack([np.concatenate([each.code for each in cover.tables]).astype(np.int64),
+                        np.concatenate([each.weight for each in cover.tables])], axis=1)  # fmt: skip
+    odds = (
+        np.zeros((cover.partition.groups, len(cover.tables)), dtype=np.int64) if cover.redraw is None else cover.redraw
+    )
+    others = _others(cover, own)
+    found = np.zeros((len(own), 2))
+
+    def run(first: int, last: int) -> None:
+        record_posteriors(
+            members, start, row, row_start, entries, shown, own, odds, others, float(TOTAL), found, first, last
+        )
+
+    spread(run, cover.partition.groups)
+    return found
+
+
+def _others(cover: Cover, own: npt.NDArray[np.int32]) -> Ints:
+    """How many other values a group has in each quasi-identifier; at least 1, to divide by."""
+    group = cover.partition.group.astype(np.int64)
+    columns = []
+    for j in range(own.shape[1]):
+        width = int(own[:, j].max()) + 1
+        columns.append(np.bincount(np.unique(group * width + own[:, j]) // width, minlength=cover.partition.groups))
+    return np.maximum(np.stack(columns, axis=1) - 1, 1)
+
+
+def posterior_of(found: Floats) -> Posterior:
+    own, best = found.T
+    return Posterior(
+        own=float(own.mean()),
+        highest=float(own.max()),
+        best=float(best.mean()),
+        nearly=float((best > 0.9).mean()),
+        certain=float((best >= 1 - 1e-12).mean()),
+    )
+
+
+def risk_of_posteriors(own: Floats) -> Risk:
+    """Chances of recognising people for somebody who knows groups and tables."""
+    exposed = own > 1 / SMALL + 1e-12
+    return Risk(
+        highest=float(own.max()),
+        average=float(own.mean()),
+        unique=float((own >= 1 - 1e-12).mean()),
+        small=float(exposed.mean()),
+        people_at_risk=int(exposed.sum()),
+        share_at_risk=float(exposed.mean()),
+    )

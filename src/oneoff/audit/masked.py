@@ -1,0 +1,223 @@
+"""The verdict over masked records: who a value or a record may be, and what hidden groups say about sensitive values.
+
+Two promises go by the name of delta-probability, and the verdict names them apart:
+column   of random output tables (paper 003, Definition 5): within a group, nobody is the origin of a value of one
+         column with a probability above delta. It bounds nothing for several columns together.
+record   of whole records that were exchanged at random: nobody in a group is the origin of a record with a probability
+         above delta, whatever else is known.
+A promise about sensitive values is judged in the hidden groups, for somebody who knows who is in which.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.audit.columns import Failing, carried, failing_columns
+from oneoff.audit.exposure import Column, MaskedView, posterior_of, record_posterior, risk_of_posteriors
+from oneoff.audit.recognition import recognition
+from oneoff.audit.verdict import PartVerdict, Verdict, Witness, judge, tightest
+from oneoff.models import Counts, DeltaProbability, Model, Prior
+from oneoff.plans import Cover
+from oneoff.releases import Masked
+from oneoff.table import Table
+from oneoff.table.classes import Risk, look_alikes
+
+__all__ = ["judge_masked"]
+
+Floats = npt.NDArray[np.float64]
+
+_BLIND = "a masked release can only be judged with the table and the private half: what was drawn from is a secret"
+
+
+def judge_masked(release: Masked, table: Table | None, model: Model, before: Risk | None) -> Verdict:
+    """Columns or records by the promise about identity, hidden groups by the one about values."""
+    cover = release.cover
+    if table is None or cover is None or release.links is None:
+        return _unjudged(release, model, before)
+    problems = _problems(release, table, cover)
+    group = cover.partition.group.astype(np.int64)
+    counts, prior = Counts.of_groups(group, table.values), Prior(tuple(release.counts.tolist()))
+    verdict = judge(
+        model,
+        counts,
+        group,
+        table.values,
+        release.counts,
+        release.sensitive,
+        "insider" if cover.joint else "black box",
+        before,
+        problems,
+        place="hidden group",
+    )
+    if problems:
+        return verdict
+    view, posteriors, failing = _view(release, table, cover, model)
+    parts = tuple(
+        _named(part, judged, view, failing, table, cover)
+        for part, judged in zip(model.parts(), verdict.parts, strict=True)
+    )
+    witness = tightest(parts)
+    return replace(
+        verdict,
+        holds=all(part.holds for part in parts),
+        parts=parts,
+        people_above=_people_above(model, counts, prior, failing, cover),
+        witness=witness,
+        worst=witness.belief,
+        groups=None,
+        levels=verdict.levels if cover.joint else {n: x for n, x in verdict.levels.items() if n != "k-anonymity"},
+        risk_after=risk_of_posteriors(posteriors[:, 0]),
+        masked=view,
+    )
+
+
+def _people_above(model: Model, counts: Counts, prior: Prior, failing: Failing, cover: Cover) -> int:
+    """People above any limit, in their hidden group or in a column of it."""
+    broken = np.zeros(cover.partition.groups, dtype=np.bool_)
+    for part in model.parts():
+        if part.about != "identity" or cover.joint:
+            broken |= part.failing(counts, prior)
+    if not cover.joint:
+        broken[np.concatenate([np.zeros(0, dtype=np.int64), *failing.groups])] = True
+    return int(cover.partition.size[broken].sum())
+
+
+def _unjudged(release: Masked, model: Model, before: Risk | None) -> Verdict:
+    everybody = np.zeros(release.rows, dtype=np.int64)
+    counts = Counts.of_groups(everybody, release.values)
+    return judge(
+        model, counts, everybody, release.values, release.counts, release.sensitive, "black box", before, (_BLIND,)
+    )
+
+
+def _problems(release: Masked, table: Table, cover: Cover) -> tuple[str, ...]:
+    """Nobody lost or doubled, everybody's own value on their record, and nothing shown that could not be drawn."""
+    if release.rows != table.rows or len(cover.partition.group) != table.rows:
+        return (f"the release has {release.rows} records, the table {table.rows} people",)
+    if not np.array_equal(release.counts, table.counts):
+        return ("the stated prior is not that of the table",)
+    links = release.links
+    if links is None or not np.array_equal(np.sort(links), np.arange(table.rows)):
+        return ("a person has no record of their own",)
+    if [a.name for a in release.quasi] != [a.name for a in table.quasi]:
+        return ("the release has other quasi-identifiers than the table",)
+    found = []
+    if release.sensitive is not None and table.sensitive is not None:
+        shown = release.sensitive.decode(release.values[links])
+        if not np.array_equal(shown, table.sensitive.decode(table.values)):
+            found.append("a person's record shows another person's value")
+    codes = known_codes(release, table)
+    if codes is None:
+        return (*found, "a record shows a value that nobody in the table has")
+    return (*found, *(_exchange_problems(codes, table, cover) if cover.joint else _draw_problems(codes, table, cover)))
+
+
+def known_codes(release: Masked, table: Table) -> npt.NDArray[np.int32] | None:
+    """What the record of every person shows, in the codes of the table; None when a value is not one of the table's."""
+    columns = []
+    for j, attribute in enumerate(release.quasi):
+        place = {label: code for code, label in enumerate(table.quasi[j].labels.tolist())}
+        renamed = np.array([place.get(label, -1) for label in attribute.labels.tolist()], dtype=np.int32)
+        columns.append(renamed[release.codes[release.links, j]])
+    codes = np.stack(columns, axis=1)
+    return None if (codes < 0).any() else codes
+
+
+def _exchange_problems(codes: npt.NDArray[np.int32], table: Table, cover: Cover) -> list[str]:
+    """Every group shows just the quasi-identifiers of its people."""
+    both = look_alikes(list(np.concatenate([table.codes, codes]).T))
+    group = cover.partition.group.astype(np.int64)
+    kinds = int(both.max()) + 1
+    before, after = np.sort(group * kinds + both[: table.rows]), np.sort(group * kinds + both[table.rows :])
+    return [] if np.array_equal(before, after) else ["a group shows quasi-identifiers that none of its people has"]
+
+
+def _draw_problems(codes: npt.NDArray[np.int32], table: Table, cover: Cover) -> list[str]:
+    """Everybody shows what their row of the table allows, or was changed afterwards where that is done."""
+    impossible = np.stack([each.chance(codes[:, j]) == 0 for j, each in enumerate(cover.tables)], axis=1)
+    if cover.redraw is not None:
+        changed = codes != table.codes
+        may = cover.redraw[cover.partition.group] > 0
+        once = (changed.sum(axis=1) == 1)[:, None] & changed & may
+        impossible &= ~once
+    found = [
+        f"{int(bad.sum())} records show a value of {attribute.name!r} that could not be drawn"
+        for attribute, bad in zip(table.quasi, impossible.T, strict=True)
+        if bad.any()
+    ]
+    if cover.redraw is not None and not found:
+        stuck = (codes == table.codes).all(axis=1) & (cover.redraw[cover.partition.group].sum(axis=1) > 0)
+        found += ["somebody came out unchanged who was to be changed"] if stuck.any() else []
+    return found
+
+
+def _view(release: Masked, table: Table, cover: Cover, model: Model) -> tuple[MaskedView, Floats, Failing]:
+    delta = min((part.delta for part in model.parts() if isinstance(part, DeltaProbability)), default=Fraction(1))
+    codes = known_codes(release, table)
+    assert codes is not None
+    posteriors = record_posterior(cover, table.codes, codes)
+    failing = failing_columns(cover, table, delta)
+    columns = tuple(
+        Column(attribute.name, float(worst[2]), not len(groups))
+        for attribute, worst, groups in zip(table.quasi, failing.worst, failing.groups, strict=True)
+    )
+    caps = model.caps(table.counts)
+    view = MaskedView(
+        promise="record" if cover.joint else "column",
+        columns=columns,
+        carried=None if caps is None or cover.joint else carried(cover, table, caps),
+        posterior=posterior_of(posteriors),
+        matching=recognition(release, table, rng=np.random.default_rng(0)),
+    )
+    return view, posteriors, failing
+
+
+def _named(
+    part: Model, judged: PartVerdict, view: MaskedView, failing: Failing, table: Table, cover: Cover
+) -> PartVerdict:
+    """The judgement under the name of what was judged."""
+    if part.about != "identity":
+        return replace(judged, sentence=f"in the hidden groups, {judged.sentence}")
+    if view.promise == "record":
+        return replace(judged, name="record delta-probability" if isinstance(part, DeltaProbability) else "")
+    if isinstance(part, DeltaProbability):
+        return _of_columns(part, judged, view, failing, table, cover)
+    # nothing is shared by whole records: what is left is what somebody who knows the tables can tell
+    exposed = view.posterior.highest
+    witness = replace(judged.witness, belief=exposed, place="hidden group")
+    holds = exposed <= judged.witness.allowed
+    return replace(judged, holds=holds, level=1 / exposed, witness=witness, people_above=0 if holds else table.rows)
+
+
+def _of_columns(
+    part: DeltaProbability, judged: PartVerdict, view: MaskedView, failing: Failing, table: Table, cover: Cover
+) -> PartVerdict:
+    """Definition 5 in place of the size of groups."""
+    broken = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *failing.groups]))
+    j = max(range(len(failing.worst)), key=lambda k: failing.worst[k][2])
+    group, code, reached = failing.worst[j]
+    witness = Witness(
+        group=group,
+        people=int(cover.partition.size[group]),
+        value=str(table.quasi[j].labels[code]),
+        belief=float(reached),
+        allowed=float(part.delta),
+        subject="column",
+        place=table.quasi[j].name,
+    )
+    return replace(
+        judged,
+        name="column delta-probability",
+        sentence=(
+            "nobody is the origin of a value shown in one column with a probability above "
+            f"{float(part.delta):.4g}; nothing is promised for several columns together"
+        ),
+        holds=all(column.holds for column in view.columns),
+        level=float(reached),
+        people_above=int(cover.partition.size[broken].sum()),
+        witness=witness,
+    )

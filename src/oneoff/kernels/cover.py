@@ -1,0 +1,370 @@
+"""Random output tables by column generation (the loops of `mechanisms.mutual_cover`).
+
+A table moves people from rows (equal values, w_i people each) to columns (values that may be shown). Every column is a
+sum of bundles: one unit of people, at most delta * w_i of it from row i and at most a ceiling of it with one sensitive
+value. So the linear program has a row for every value and a variable for every bundle, of which the best one for
+given prices is found by taking people in the order of price minus distance until the unit is full. Bundles are whole
+numbers of a small part of the unit. Whatever whole multiples of them are added up, a column keeps its limits exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+__all__ = ["cover_shapes"]
+
+_CLOSE = 1e-9
+_LOW = np.uint64(2**32 - 1)
+_HALF = np.uint64(32)
+
+
+@njit(cache=True, nogil=True)
+def _distance(position: Any, ancestor: Any, a: int, b: int) -> float:
+    """Between two codes: as `table.distance.displacement` has it."""
+    if a == b:
+        return 0.0
+    if len(position):
+        return abs(position[a] - position[b])
+    height = len(ancestor) - 1
+    for level in range(1, height):
+        if ancestor[level, a] == ancestor[level, b]:
+            return level / height
+    return 1.0
+
+
+@njit(cache=True, nogil=True)
+def _bundle(gain: Any, order: Any, most: Any, kind: Any, room: Any, ceiling: Any, unit: int, taken: Any) -> float:
+    """Fill a unit with the greatest gain; `taken` gets the part of every row, the gain of the unit is returned.
+
+    order   the rows in the order they had when the column was last looked at, which is nearly the one they need now
+    """
+    for place in range(len(order)):
+        i, at = order[place], place
+        while at > 0 and gain[order[at - 1]] < gain[i]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = i
+        taken[i] = 0
+        room[kind[i]] = ceiling[kind[i]]
+    left, total = unit, 0.0
+    for i in order:
+        part = min(most[i], room[kind[i]], left)
+        taken[i] = part
+        room[kind[i]] -= part
+        left -= part
+        total += part * gain[i]
+        if left == 0:
+            break
+    return total / unit
+
+
+@njit(cache=True, nogil=True)
+def _price(cost: Any, bundle: Any, aim: int, dear: float) -> float:
+    """What a unit of the bundle costs."""
+    if aim < 0:
+        return dear
+    total, parts = 0.0, 0
+    for i in range(len(bundle)):
+        total += bundle[i] * cost[i, aim]
+        parts += bundle[i]
+    return total / parts
+
+
+@njit(cache=True, nogil=True)
+def _times(matrix: Any, vector: Any, result: Any) -> None:
+    for b in range(len(vector)):
+        total = 0.0
+        for i in range(len(vector)):
+            total += matrix[b, i] * vector[i]
+        result[b] = total
+
+
+@njit(cache=True, nogil=True)
+def _improve(cost: Any, scale: float, whole: Any, unit: int, basis: Any, used: Any, work: Any, order: Any) -> bool:
+    """Simplex steps until no bundle has a gain. False when they do not come to an end.
+
+    whole   people, the most parts of a unit that may be theirs, their sensitive value; ceilings; and two to work in
+    basis   the inverse of the matrix of bundles in use
+    used    [b]: the parts of bundle b in use, and last the column it is for: -1 for one that stands for nothing
+    """
+    rows, columns = cost.shape
+    people, most, kind, ceiling, room, taken = whole
+    price, gain, level, own, turn, found = work
+    for i in range(rows):
+        found[i] = people[i] * (1.0 + 1e-8 * (1.0 + i))  # no two steps are equally long
+        own[i] = _price(cost, used[i, :rows], used[i, rows], 1e4 * scale)
+        for j in range(columns):
+            order[j, i] = i
+    _times(basis, found, level)
+    for _ in range(200 + 60 * rows):
+        for i in range(rows):
+            price[i] = 0.0
+            for b in range(rows):
+                price[i] += own[b] * basis[b, i]
+        best, where = _CLOSE * scale, -1
+        for j in range(columns):
+            for i in range(rows):
+                gain[i] = price[i] - cost[i, j]
+            total = _bundle(gain, order[j], most, kind, room, ceiling, unit, taken)
+            if total > best:
+                best, where = total, j
+                for i in range(rows):
+                    found[i] = taken[i]
+        if where < 0:
+            return True
+        _times(basis, found, turn)
+        leaves, shortest = -1, np.inf
+        for b in range(rows):
+            if turn[b] > 1e-9 * unit:
+                length = max(level[b], 0.0) / turn[b]
+                if length < shortest:
+                    leaves, shortest = b, length
+        if leaves < 0:
+            return False
+        pivot = turn[leaves] / unit
+        for i in range(rows):
+            basis[leaves, i] /= pivot
+            used[leaves, i] = np.int64(found[i])
+        used[leaves, rows] = where
+        own[leaves] = _price(cost, used[leaves, :rows], where, 0.0)
+        level[leaves] = shortest * unit
+        for b in range(rows):
+            if b != leaves and turn[b] != 0.0:
+                for i in range(rows):
+                    basis[b, i] -= turn[b] / unit * basis[leaves, i]
+                level[b] -= turn[b] * shortest
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _nearest(cost: Any, people: Any) -> int:
+    """The column that is nearest to all people together; -1 - column when it is everybody's own."""
+    best, least = 0, np.inf
+    for j in range(cost.shape[1]):
+        total = 0.0
+        for i in range(len(people)):
+            total += people[i] * cost[i, j]
+        if total < least:
+            best, least = j, total
+    return best if least > 0.0 else -1 - best
+
+
+@njit(cache=True, nogil=True)
+def _vertices(cost: Any, noisy: Any, whole: Any, unit: int, nearest: int, levels: Any, bundles: Any) -> int:
+    """Bundles of tables with the least cost, and how much of each: as many tables as there is room for, or fewer."""
+    rows, columns = cost.shape
+    people = whole[0]
+    basis, used = np.zeros((rows, rows)), np.zeros((rows, rows + 1), np.int64)
+    work, order = np.empty((6, rows)), np.empty((columns, rows), np.int64)
+    everybody, scale = 0, 0.0
+    for i in range(rows):
+        everybody += people[i]
+        used[0, i] = people[i]  # all show the same: a bundle like any other, but it need not be of whole parts
+        for j in range(columns):
+            scale = max(scale, cost[i, j])
+            noisy[i, j] = cost[i, j]
+    used[0, rows] = nearest
+    basis[0, 0] = everybody / people[0]
+    for i in range(1, rows):
+        used[i, i] = 1
+        used[i, rows] = -1
+        basis[i, i] = 1.0
+        basis[i, 0] = -people[i] / people[0]
+    found, best, state = 0, 0.0, np.uint64(88172645463325252)
+    for _ in range(len(levels)):
+        if not _improve(noisy, scale, whole, unit, basis, used, work, order):
+            break
+        for i in range(rows):
+            work[5, i] = people[i]
+        _times(basis, work[5], levels[found])
+        total, stray = 0.0, 0.0
+        for b in range(rows):
+            if used[b, rows] >= 0:
+                total += levels[found, b] * _price(cost, used[b, :rows], used[b, rows], 0.0)
+            else:
+                stray += abs(levels[found, b])
+        if stray > 1e-6:
+            break
+        if found == 0:
+            best = total
+        if total <= best + 1e-7 * max(best, scale):
+            for b in range(rows):
+                for i in range(rows + 1):
+                    bundles[found, b, i] = used[b, i]
+            found += 1
+        for i in range(rows):  # costs that make another of the best tables the only best one; the same in every run
+            for j in range(columns):
+                state ^= state << np.uint64(13)
+                state ^= state >> np.uint64(7)
+                state ^= state << np.uint64(17)
+                noisy[i, j] = cost[i, j] + 1e-5 * scale * (np.float64(state >> np.uint64(11)) / 9007199254740992.0)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _high(a: Any, b: Any) -> Any:
+    """The upper half of the 128 bits of a * b."""
+    a0, a1, b0, b1 = a & _LOW, a >> _HALF, b & _LOW, b >> _HALF
+    middle = a1 * b0 + ((a0 * b0) >> _HALF)
+    other = a0 * b1 + (middle & _LOW)
+    return a1 * b1 + (middle >> _HALF) + (other >> _HALF)
+
+
+@njit(cache=True, nogil=True)
+def _within(part: int, limit: Any, everybody: int) -> bool:
+    """part / everybody <= limit[0] / limit[1], exactly: all are whole numbers below 2**63."""
+    a, b, c, d = np.uint64(part), np.uint64(limit[1]), np.uint64(limit[0]), np.uint64(everybody)
+    high, bound = _high(a, b), _high(c, d)
+    return high < bound or (high == bound and a * b <= c * d)
+
+
+@njit(cache=True, nogil=True)
+def _kept(weight: Any, people: Any, limits: Any, kind: Any, part: Any) -> bool:
+    """No row has more than delta of a column, and no sensitive value more than its ceiling of it."""
+    for j in range(weight.shape[1]):
+        everybody, likeliest = 0, 0
+        for s in range(len(limits) - 1):
+            part[s] = 0
+        for i in range(len(people)):
+            likeliest = max(likeliest, weight[i, j])
+            everybody += people[i] * weight[i, j]
+            part[kind[i]] += people[i] * weight[i, j]
+        if not _within(likeliest, limits[0], everybody):
+            return False
+        for s in range(len(limits) - 1):
+            if not _within(part[s], limits[1 + s], everybody):
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _common(numbers: Any, most: int) -> int:
+    """The least common multiple, or 0 when that is above `most`."""
+    multiple = 1
+    for number in numbers:
+        a, b = multiple, number
+        while b:
+            a, b = b, a % b
+        multiple = multiple // a * number
+        if multiple > most:
+            return 0
+    return multiple
+
+
+@njit(cache=True, nogil=True)
+def _parts(whole: Any, limits: Any, everybody: int, total: int) -> Any:
+    """(unit, step): the parts of a unit, and what multiples of bundles are divisible by; limits in parts go to whole.
+
+    With a common denominator all is exact. Without one limits are rounded down, but not below what the whole group has.
+    Where weights of people who share a row cannot all be whole, a millionth of each limit is left for rounding.
+    """
+    people, most, kind, ceiling, room, _ = whole
+    unit = _common(limits[:, 1], 100_000)
+    if unit == 0:
+        unit = everybody * (1 + 100_000 // everybody)
+    step = _common(people, total // (unit * 100_000))
+    loose = step == 0
+    if loose:
+        unit, step = everybody * (1 + 4_000_000 // everybody), 1
+    for s in range(len(limits) - 1):
+        room[s] = 0
+    for i in range(len(people)):
+        room[kind[i]] += people[i] * (unit // everybody)
+    for s in range(len(limits)):
+        parts = limits[s, 0] * unit // limits[s, 1]
+        if loose:
+            parts = max(parts - 1 - parts // 1_000_000, unit // everybody if s == 0 else room[s - 1])
+        if s > 0:
+            ceiling[s - 1] = parts
+            continue
+        for i in range(len(people)):
+            most[i] = people[i] * parts
+    return unit, step
+
+
+@njit(cache=True, nogil=True)
+def _fill(levels: Any, bundles: Any, people: Any, unit: int, step: int, scale: float, weight: Any) -> None:
+    """Add up multiples of the bundles of some tables."""
+    rows = len(people)
+    for i in range(rows):
+        for j in range(weight.shape[1]):
+            weight[i, j] = 0
+    for v in range(len(levels)):
+        for b in range(rows):
+            parts, aim = 0, bundles[v, b, rows]
+            for i in range(rows):
+                parts += bundles[v, b, i]
+            if aim < 0 or parts != unit:  # what all began with is part of what is left over
+                continue
+            many = np.int64(max(levels[v, b], 0.0) * scale) // step * step
+            for i in range(rows):
+                weight[i, aim] += many * bundles[v, b, i] // people[i]
+
+
+@njit(cache=True, nogil=True)
+def _table(cost: Any, noisy: Any, whole: Any, limits: Any, average: int, total: int, weight: Any) -> float:
+    """The table with the least cost in whole weights; how much had to be put aside for rounding, or -1.0 on failure.
+
+    What rounding leaves over, and a little more so that all have some of it, goes to the column nearest to all: there
+    it is nearly the same for everybody. The more is put aside the more equal it is; in the end all show the same.
+    """
+    people, rows, everybody = whole[0], cost.shape[0], 0
+    for i in range(rows):
+        everybody += people[i]
+    nearest, aside, found = _nearest(cost, people), 1.0, 1
+    if nearest >= 0 and limits[0, 0] * everybody > limits[0, 1]:
+        unit, step = _parts(whole, limits, everybody, total)
+        levels, bundles = np.empty((average, rows)), np.empty((average, rows, rows + 1), np.int64)
+        found, aside = _vertices(cost, noisy, whole, unit, nearest, levels, bundles), 0.0
+        while found > 0 and aside < 1.0:
+            scale = (1.0 - aside) * total / (unit * found)
+            _fill(levels[:found], bundles[:found], people, unit, step, scale, weight)
+            room = True
+            for i in range(rows):
+                left = total
+                for j in range(cost.shape[1]):
+                    left -= weight[i, j]
+                room = room and left >= 0
+                weight[i, nearest] += left
+            if room and _kept(weight, people, limits, whole[2], whole[4]):
+                return aside
+            aside = max(100.0 * aside, 1e-10)
+    else:
+        aside = 0.0  # there is no choice
+        nearest = nearest if nearest >= 0 else -1 - nearest
+    for i in range(rows):
+        for j in range(cost.shape[1]):
+            weight[i, j] = total if j == nearest else 0
+    return aside if found > 0 else -1.0
+
+
+@njit(cache=True, nogil=True)
+def cover_shapes(
+    rows: Any, row_start: Any, columns: Any, column_start: Any, out_start: Any, position: Any, ancestor: Any,
+    limits: Any, average: int, total: int, found: Any, weight: Any, first: int, last: int,
+) -> None:  # fmt: skip
+    """Tables for the shapes first to last: weight[out_start[t] : out_start[t + 1]] is rows x columns of shape t.
+
+    rows     [r]: code, people and sensitive value of every row; columns: the code of every column
+    limits   delta and the ceilings as (numerator, denominator)
+    found    [t]: the cost of the table, and how much was put aside for rounding
+    """
+    for t in range(first, last):
+        many, shows = row_start[t + 1] - row_start[t], column_start[t + 1] - column_start[t]
+        cost, noisy = np.empty((many, shows)), np.empty((many, shows))
+        # people, most, kind, ceiling, room and taken of `_improve`, each as long as the longest
+        whole = np.zeros((6, max(many, len(limits))), np.int64)
+        for i in range(many):
+            r = row_start[t] + i
+            whole[0, i], whole[2, i] = rows[r, 1], rows[r, 2]
+            for j in range(shows):
+                cost[i, j] = _distance(position, ancestor, rows[r, 0], columns[column_start[t] + j])
+        own = weight[out_start[t] : out_start[t + 1]].reshape(many, shows)
+        lists = whole[0, :many], whole[1, :many], whole[2, :many], whole[3], whole[4], whole[5, :many]
+        found[t, 1] = _table(cost, noisy, lists, limits, average, total, own)
+        for i in range(many):
+            for j in range(shows):
+                found[t, 0] += whole[0, i] * cost[i, j] * own[i, j] / total

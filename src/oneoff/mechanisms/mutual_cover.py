@@ -1,0 +1,183 @@
+"""Mutual cover: people of a group cover for one another with their quasi-identifiers (paper 003).
+
+Every quasi-identifier of everybody is drawn from a random output table of the group, made such that no value points at
+one person with a probability above delta (Definition 5) and that values are moved as little as possible.
+
+What this promises holds for one quasi-identifier at a time, and for somebody to whom groups and tables are unknown.
+Several quasi-identifiers together point at one person much more often: with tables for delta = 1/2 that leave (10, 1),
+(10, 2), (20, 1), (20, 2) as they are, every record is its person's for sure. With `joint` the people of a group
+exchange all their quasi-identifiers at random instead; then the promise is about whole records, and holds also for
+somebody who knows everything but the draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee
+from oneoff.mechanisms.output_tables import Limits, Solved, random_output_tables
+from oneoff.mechanisms.partitioning.mondrian import mondrian
+from oneoff.mechanisms.partitioning.packing import packing
+from oneoff.mechanisms.partitioning.transversal import transversal
+from oneoff.mechanisms.served import refuse_all_but_ceilings
+from oneoff.models import DeltaProbability, Model
+from oneoff.plans import Cover, Partition, RandomTable
+from oneoff.table import Table
+from oneoff.table.distance import displacement, ground_of
+
+__all__ = ["mutual_cover"]
+
+_GROUPING = 0.3  # of the work, roughly
+_FINE = 2**20  # parts of the chance to be drawn again
+
+
+def mutual_cover(
+    table: Table,
+    model: Model,
+    *,
+    joint: bool = False,
+    average: int = 4,
+    randomize_unchanged: bool = False,
+    diverse: bool = False,
+    cuts: Literal["strict", "relaxed"] = "relaxed",
+    effort: Literal["fast", "balanced", "best"] = "balanced",
+    solver: Literal["columns", "highs"] = "columns",
+    rng: np.random.Generator | None = None,
+    report: Callable[[float], None] | None = None,
+) -> Cover:
+    """Algorithm 1 without the draw itself: groups, and a random output table for each group and quasi-identifier.
+
+    joint                exchange whole records in groups of at least 1/delta people, instead of tables
+    average              of how many tables with the least cost a table is the mean: one alone often leaves nothing to
+                         chance
+    randomize_unchanged  change somebody who came out unchanged afterwards (Algorithm 3). That can break delta, so the
+                         audit counts it in, and the release may be refused
+    diverse              keep the ceilings on sensitive values in every column of every table, not only in the group
+    cuts, effort         of Mondrian, which makes the groups (Algorithm 2) by the least loss instead of at medians
+    solver               "columns" (compiled) or "highs" for the linear programs; both find the least cost
+
+    Departures: a group has at least 1/delta people, so that there is a table for it; empty halves are no halves.
+    """
+    rng = rng or np.random.default_rng()
+    say = report or (lambda share: None)
+    refuse_all_but_ceilings("mutual-cover", table, model)
+    limits = _limits(table, model, diverse)
+    _refuse(joint, average, randomize_unchanged, diverse, solver)
+    if joint:
+        return Cover(_exchange_groups(table, model, effort, rng, say), ())
+    partition = mondrian(table, model, cuts=cuts, effort=effort, rng=rng, report=lambda share: say(_GROUPING * share))
+    tables, notes = [], []
+    for j, attribute in enumerate(table.quasi):
+        made, solved = random_output_tables(
+            table.codes[:, j],
+            table.values,
+            partition.group,
+            ground_of(attribute),
+            limits,
+            average=average,
+            solver=solver,
+            report=lambda share, j=j: say(_GROUPING + (1 - _GROUPING) * (j + share) / len(table.quasi)),  # type: ignore[misc]
+        )
+        tables.append(made)
+        notes += _notes(attribute.name, solved)
+    _refuse_broken(tables, partition, limits)
+    redraw = _redraw(table, partition) if randomize_unchanged else None
+    return Cover(partition, tuple(tables), redraw, tuple(notes))
+
+
+def _limits(table: Table, model: Model, diverse: bool) -> Limits:
+    """delta and, where they are to be kept in every column, the ceilings."""
+    deltas = [part.delta for part in model.parts() if isinstance(part, DeltaProbability)]
+    if not deltas:
+        raise BadValue(
+            "mutual cover needs a bound on recognising people",
+            allowed="delta-probability, alone or joined with ceilings: delta-probability:0.2+l-diversity:5",
+            got=model.spec(),
+        )
+    smallest = Fraction(1, table.rows)
+    if min(deltas) < smallest:
+        raise UnreachableGuarantee(
+            f"{table.rows} people cannot cover for one another to {float(min(deltas)):.4g}",
+            allowed=f"delta-probability:{smallest} or weaker",
+            got=model.spec(),
+        )
+    caps = model.caps(table.counts) if diverse else None
+    if diverse and caps is None:
+        raise BadValue(
+            "there are no ceilings to carry into the tables",
+            allowed="diverse with a promise such as l-diversity:5",
+            got=model.spec(),
+        )
+    return Limits(min(deltas), None if caps is None else tuple(min(cap, Fraction(1)) for cap in caps.ceiling))
+
+
+def _refuse(joint: bool, average: int, randomize_unchanged: bool, diverse: bool, solver: str) -> None:
+    if not isinstance(average, int) or isinstance(average, bool) or not 1 <= average <= 64:
+        raise BadValue("average is not a number of tables", allowed="a whole number from 1 to 64", got=repr(average))
+    if solver not in ("columns", "highs"):
+        raise BadValue("unknown solver", allowed="columns, highs", got=repr(solver))
+    for name, value in (("joint", joint), ("randomize_unchanged", randomize_unchanged), ("diverse", diverse)):
+        if not isinstance(value, bool):
+            raise BadValue(f"{name} is not a truth value", allowed="true, false", got=repr(value))
+    if joint and (randomize_unchanged or diverse):
+        raise BadValue(
+            "joint has no random output tables",
+            allowed="joint without randomize_unchanged and diverse: whole records are exchanged, so nothing is left to "
+            "carry into tables, and who is unchanged is chance",
+            got="joint and " + ("randomize_unchanged" if randomize_unchanged else "diverse"),
+        )
+
+
+def _exchange_groups(
+    table: Table,
+    model: Model,
+    effort: Literal["fast", "balanced", "best"],
+    rng: np.random.Generator,
+    say: Callable[[float], None],
+) -> Partition:
+    """Groups that even an insider learns nothing from: made without a look at who has which sensitive value."""
+    if all(part.about == "identity" for part in model.parts()):
+        return packing(table, model, effort=effort, rng=rng, report=say)
+    return transversal(table, model, effort=effort, rng=rng, report=say)
+
+
+def _notes(name: str, solved: Solved) -> list[str]:
+    said = []
+    if solved.gap > 0:
+        bound = f"at most {solved.gap:.2%} above it" if solved.gap < 1 else "how far from it is not known"
+        said.append(f"{name!r} has too many different values in a group to find the least change for certain: {bound}")
+    if solved.same:
+        groups = "1 group" if solved.same == 1 else f"{solved.same:,} groups"
+        said.append(
+            f"in {groups} all show the same {name!r}: a sensitive value is exactly as frequent there as it may be"
+        )
+    return said
+
+
+def _refuse_broken(tables: list[RandomTable], partition: Partition, limits: Limits) -> None:
+    """Definition 5 in whole numbers, for what is about to be drawn from."""
+    above, below = limits.delta.numerator, limits.delta.denominator
+    for each in tables:
+        columns = each.columns(partition.group)
+        if (columns.likeliest.astype(object) * below > columns.everybody.astype(object) * above).any():
+            raise OneoffError("a random output table breaks delta-probability: a defect, nothing was published")
+
+
+def _redraw(table: Table, partition: Partition) -> npt.NDArray[np.int64]:
+    """Algorithm 3 draws a quasi-identifier by its extent in the group, relative to that in the table, and any of the K
+    values of the group, until something changed: it ends at one in proportion to extent times (K - 1) / K."""
+    odds = np.zeros((partition.groups, len(table.quasi)), dtype=np.int64)
+    start, rows = partition.members
+    for j, attribute in enumerate(table.quasi):
+        code = table.codes[rows, j]
+        low, high = np.minimum.reduceat(code, start[:-1]), np.maximum.reduceat(code, start[:-1])
+        key = np.unique(partition.group.astype(np.int64) * attribute.size + table.codes[:, j])
+        many = np.bincount(key // attribute.size, minlength=partition.groups)
+        extent = displacement(attribute, low, high)  # leaves follow the order of codes, so the ends are furthest apart
+        odds[:, j] = np.ceil(extent * (many - 1) / many * _FINE)
+    return odds

@@ -1,0 +1,266 @@
+"""Random output tables with the least cost (paper 003, section 4, `calculate_table`).
+
+For the m people of a group and one quasi-identifier: find p_ij, the probability that person i shows v_j, such that
+
+    sum_j p_ij = 1        p_ij <= delta * s_j,  s_j = sum_i p_ij        sum_i sum_j dis(v_i, v_j) p_ij is least
+
+and, where ceilings c_s on the belief in sensitive values are carried into the table, sum_{i has s} p_ij <= c_s * s_j.
+Reductions that lose nothing: people with equal values (and equal sensitive values, where these matter) share a row,
+and a column for every value that occurs in the group is enough. A table exists whenever m * delta >= 1: all may show
+the same.
+
+Small tables (most are) are solved by column generation in compiled code, each shape once (kernels.cover). Larger ones,
+and all with solver="highs", go to HiGHS in batches; there numbers are restricted to the values between which at most
+1/delta people lie, and prices prove afterwards that nothing was lost by it, or bound how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.errors import OneoffError
+from oneoff.models.numbers import fraction_below
+from oneoff.plans import RandomTable
+from oneoff.plans.cover import TOTAL
+from oneoff.table.distance import Ground
+
+__all__ = ["Limits", "Shapes", "Solved", "Sparse", "random_output_tables"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_LARGEST = 10**9  # denominators of limits: what is rounded down is never noticed
+_MOST_ROWS = 96  # of a table that is solved by column generation
+_AT_ONCE = 4_000_000  # entries of full tables that are kept before they are made sparse
+
+
+class Limits(NamedTuple):
+    """delta, and a ceiling for each sensitive value or None where these do not matter."""
+
+    delta: Fraction
+    ceilings: tuple[Fraction, ...] | None = None
+
+    def as_array(self) -> Ints:
+        """Numerators and denominators, rounded down to what 64 bits hold; delta first."""
+        bounds = (self.delta, *(self.ceilings or (Fraction(1),)))
+        parts = [fraction_below(min(bound, Fraction(1)), _LARGEST) for bound in bounds]
+        return np.array([(part.numerator, part.denominator) for part in parts], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What became of the tables of one quasi-identifier.
+
+    shapes     different tables among those of all groups
+    cost       the sum of the distances people are to be moved
+    large      tables too large for column generation; gap: how far these are from the least cost at most, as a share
+    same       groups in which everybody shows the same only because a ceiling leaves no room for rounding
+    """
+
+    groups: int
+    shapes: int
+    cost: float
+    large: int
+    gap: float
+    same: int
+
+
+class Shapes(NamedTuple):
+    """Rows (code, people, sensitive value) and columns (code) of the tables of some groups, one group after another."""
+
+    rows: Ints
+    row_start: Ints
+    columns: Ints
+    column_start: Ints
+
+    @property
+    def many(self) -> int:
+        return len(self.row_start) - 1
+
+    @property
+    def entries(self) -> Ints:
+        return np.diff(self.row_start) * np.diff(self.column_start)
+
+
+class Sparse(NamedTuple):
+    """Entries of tables, by table, row and column; row and column are counted inside the table."""
+
+    table: Ints
+    row: Ints
+    column: Ints
+    weight: Ints
+
+
+def random_output_tables(
+    code: npt.NDArray[np.int32],
+    values: npt.NDArray[np.int32],
+    group: npt.NDArray[np.int32],
+    ground: Ground,
+    limits: Limits,
+    *,
+    average: int = 4,
+    solver: str = "columns",
+    report: Callable[[float], None] | None = None,
+) -> tuple[RandomTable, Solved]:
+    """The tables of all groups for one quasi-identifier.
+
+    code, values, group   of every person; values matter only with ceilings
+    average               tables are the mean of so many that all have the least cost, which leaves more to chance
+    """
+    shapes, row_of_person = _shapes(code, values if limits.ceilings else None, group, ground)
+    of_group, first = _alike(shapes, ground, plain=limits.ceilings is None)
+    distinct = _take(shapes, first)
+    sparse, cost, aside, gap = _solve(distinct, ground, limits, average, solver, report or (lambda share: None))
+    large = int((np.diff(distinct.row_start) > _MOST_ROWS).sum()) if solver == "columns" else distinct.many
+    table = _everywhere(shapes, of_group, sparse, distinct.many, row_of_person)
+    solved = Solved(
+        groups=shapes.many,
+        shapes=distinct.many,
+        cost=float(cost[of_group].sum()),
+        large=large,
+        gap=gap,
+        same=int((aside[of_group] >= 1).sum()),
+    )
+    return table, solved
+
+
+def _shapes(
+    code: npt.NDArray[np.int32],
+    values: npt.NDArray[np.int32] | None,
+    group: npt.NDArray[np.int32],
+    ground: Ground,
+) -> tuple[Shapes, npt.NDArray[np.int32]]:
+    """Everybody in a row of the table of their group."""
+    width, kinds = int(code.max()) + 1, 1 if values is None else int(values.max()) + 1
+    key = (group.astype(np.int64) * width + code) * kinds + (0 if values is None else values)
+    found, row, people = np.unique(key, return_inverse=True, return_counts=True)
+    where, own = found // (width * kinds), found // kinds % width
+    if values is None and not len(ground.position) and not len(ground.ancestor):
+        # categories that are all equally far apart: tables differ by how many people have each only
+        order = np.lexsort((own, -people, where))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        own, people, row = own[order], people[order], place[row]
+    rows = np.stack([own, people, found % kinds], axis=1)
+    row_start = np.searchsorted(where, np.arange(int(where[-1]) + 2))
+    if values is None:
+        return Shapes(rows, row_start, own, row_start), row.astype(np.int32)
+    columns = np.unique(found // kinds)
+    column_start = np.searchsorted(columns // width, np.arange(int(where[-1]) + 2))
+    return Shapes(rows, row_start, columns % width, column_start), row.astype(np.int32)
+
+
+def _alike(shapes: Shapes, ground: Ground, plain: bool) -> tuple[Ints, Ints]:
+    """(shape of every group, a group of every shape): groups whose tables differ in nothing but names share one."""
+    first_code = shapes.rows[shapes.row_start[:-1], 0]
+    many = np.diff(shapes.row_start)
+    signature = shapes.rows.copy()
+    if len(ground.position):
+        offset = ground.position[shapes.rows[:, 0]] - np.repeat(ground.position[first_code], many)
+        signature[:, 0] = np.rint(offset * 2**40)
+    elif not len(ground.ancestor):  # equal or not is all that matters
+        signature[:, 0] = 0 if plain else signature[:, 0] - np.repeat(first_code, many)
+    text, width = signature.tobytes(), 24
+    seen: dict[bytes, int] = {}
+    of_group = np.empty(shapes.many, dtype=np.int64)
+    first: list[int] = []
+    for g, (a, b) in enumerate(zip(shapes.row_start[:-1].tolist(), shapes.row_start[1:].tolist(), strict=True)):
+        shape = seen.setdefault(text[a * width : b * width], len(first))
+        if shape == len(first):
+            first.append(g)
+        of_group[g] = shape
+    return of_group, np.array(first, dtype=np.int64)
+
+
+def _take(shapes: Shapes, groups: Ints) -> Shapes:
+    """Some of the shapes."""
+    (row, row_start), (column, column_start) = (
+        _slices(start, groups) for start in (shapes.row_start, shapes.column_start)
+    )
+    return Shapes(shapes.rows[row], row_start, shapes.columns[column], column_start)
+
+
+def _slices(start: Ints, chosen: Ints) -> tuple[Ints, Ints]:
+    """The items of the chosen slices, and where each begins among them."""
+    length = np.diff(start)[chosen]
+    new = np.concatenate(([0], np.cumsum(length)))
+    return np.repeat(start[:-1][chosen] - new[:-1], length) + np.arange(int(new[-1])), new
+
+
+def _solve(
+    shapes: Shapes,
+    ground: Ground,
+    limits: Limits,
+    average: int,
+    solver: str,
+    report: Callable[[float], None],
+) -> tuple[Sparse, Floats, Floats, float]:
+    """Tables and costs of all shapes, what was put aside for rounding, and how far large ones may be from the best."""
+    from oneoff.mechanisms.large_tables import solve_large
+
+    small = np.diff(shapes.row_start) <= (_MOST_ROWS if solver == "columns" else 0)
+    cost, aside = np.zeros(shapes.many), np.zeros(shapes.many)
+    parts: list[Sparse] = []
+    todo = np.flatnonzero(~small).tolist()
+    for some in _portions(np.flatnonzero(small), shapes.entries):
+        part, found = _columns(_take(shapes, some), ground, limits, average)
+        cost[some], aside[some] = found.T
+        todo += some[aside[some] < 0].tolist()  # the simplex did not come to an end
+        parts.append(part._replace(table=some[part.table]))
+        report(float(some[-1] + 1) / shapes.many)
+    gap = 0.0
+    if todo:
+        large = np.array(sorted(todo), dtype=np.int64)
+        part, cost[large], aside[large], gap = solve_large(_take(shapes, large), ground, limits, average)
+        parts.append(part._replace(table=large[part.table]))
+    joined = Sparse(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    order = np.lexsort((joined.column, joined.row, joined.table))
+    return Sparse(*(column[order] for column in joined)), cost, aside, gap
+
+
+def _portions(chosen: Ints, entries: Ints) -> list[Ints]:
+    """Slices whose full tables fit in memory together."""
+    if not len(chosen):
+        return []
+    number = np.cumsum(entries[chosen]) // _AT_ONCE
+    return np.split(chosen, np.flatnonzero(np.diff(number)) + 1)
+
+
+def _columns(shapes: Shapes, ground: Ground, limits: Limits, average: int) -> tuple[Sparse, Floats]:
+    """By column generation, on all cores."""
+    from oneoff.kernels.cover import cover_shapes
+    from oneoff.kernels.threads import spread
+
+    out = np.concatenate(([0], np.cumsum(shapes.entries)))
+    weight, found = np.zeros(int(out[-1]), dtype=np.int64), np.zeros((shapes.many, 2))
+    bounds = limits.as_array()
+
+    def run(first: int, last: int) -> None:
+        cover_shapes(*shapes, out, *ground, bounds, average, TOTAL, found, weight, first, last)
+
+    spread(run, shapes.many)
+    entry = np.flatnonzero(weight)
+    table = np.searchsorted(out, entry, side="right") - 1
+    row, column = np.divmod(entry - out[table], np.diff(shapes.column_start)[table])
+    return Sparse(table, row, column, weight[entry]), found
+
+
+def _everywhere(
+    shapes: Shapes, of_group: Ints, sparse: Sparse, many: int, row_of_person: npt.NDArray[np.int32]
+) -> RandomTable:
+    """The table of every group, from that of its shape."""
+    begin = np.searchsorted(sparse.table, np.arange(many + 1))
+    entry, start = _slices(begin, of_group)
+    group = np.repeat(np.arange(shapes.many), np.diff(start))
+    row = shapes.row_start[group] + sparse.row[entry]
+    code = shapes.columns[shapes.column_start[group] + sparse.column[entry]]
+    rows = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(shapes.rows)))))
+    if (np.diff(rows) == 0).any():
+        raise OneoffError("a random output table has an empty row: a defect, nothing was published")
+    return RandomTable(row_of_person, rows, code.astype(np.int32), sparse.weight[entry])

@@ -1,0 +1,138 @@
+"""What chance may make of every quasi-identifier: the random output tables of mutual cover (paper 003, Definition 3).
+
+Probabilities are whole weights over a common total, so that what is drawn and what is audited are the same numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.errors import OneoffError
+from oneoff.plans.partition import Partition
+
+__all__ = ["TOTAL", "Columns", "Cover", "RandomTable"]
+
+Ints = npt.NDArray[np.int64]
+
+TOTAL = 2**40  # what the weights of a row sum up to
+
+
+class Columns(NamedTuple):
+    """The columns of the tables of all groups: group and code, and the weights of everybody and of the likeliest."""
+
+    group: Ints
+    code: Ints
+    everybody: Ints
+    likeliest: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class RandomTable:
+    """The tables of all groups for one quasi-identifier, one below the other.
+
+    row[i]   the row of person i, which shows code[e] with probability weight[e] / TOTAL for start[row] <= e < start[row
+             + 1]. People of a group with equal values (and, where that matters, equal sensitive values) share a row.
+    """
+
+    row: npt.NDArray[np.int32]
+    start: Ints
+    code: npt.NDArray[np.int32]
+    weight: Ints
+
+    def __post_init__(self) -> None:
+        entries = np.diff(self.start)
+        fits = len(self.code) == len(self.weight) == int(self.start[-1]) and int(self.start[0]) == 0
+        if not fits or (entries < 1).any() or (self.weight <= 0).any():
+            raise OneoffError("a row of a random output table is empty or has weights that are not positive")
+        if (np.add.reduceat(self.weight, self.start[:-1]) != TOTAL).any():
+            raise OneoffError("the weights of a row of a random output table do not sum up to the total")
+        if len(np.unique(self.row)) != len(entries) or int(self.row.min()) < 0 or int(self.row.max()) >= len(entries):
+            raise OneoffError("a row of a random output table is nobody's, or somebody has none")
+        for array in (self.row, self.start, self.code, self.weight):
+            array.flags.writeable = False
+
+    @property
+    def rows(self) -> int:
+        return len(self.start) - 1
+
+    @cached_property
+    def people(self) -> Ints:
+        """How many people share each row."""
+        return np.bincount(self.row, minlength=self.rows).astype(np.int64)
+
+    @cached_property
+    def owner(self) -> npt.NDArray[np.int32]:
+        """The row of every entry."""
+        return np.repeat(np.arange(self.rows, dtype=np.int32), np.diff(self.start))
+
+    def group_of_rows(self, group: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """The group each row belongs to."""
+        found = np.empty(self.rows, dtype=np.int32)
+        found[self.row] = group
+        return found
+
+    def columns(self, group: npt.NDArray[np.int32]) -> Columns:
+        """Definition 5 asks that the likeliest has at most the part delta of everybody, in each of these."""
+        where = self.group_of_rows(group)[self.owner].astype(np.int64)
+        order = np.lexsort((self.code, where))
+        where, code = where[order], self.code[order].astype(np.int64)
+        first = np.flatnonzero(np.concatenate(([True], (np.diff(where) != 0) | (np.diff(code) != 0))))
+        weight = self.weight[order]
+        everybody = np.add.reduceat(weight * self.people[self.owner[order]], first)
+        return Columns(where[first], code[first], everybody, np.maximum.reduceat(weight, first))
+
+    def chance(self, codes: npt.NDArray[np.integer]) -> Ints:
+        """The weight with which person i shows codes[i]; 0 when that cannot be."""
+        width = int(max(self.code.max(), codes.max(initial=0))) + 1
+        key = self.owner.astype(np.int64) * width + self.code
+        order = np.argsort(key, kind="stable")
+        wanted = self.row.astype(np.int64) * width + codes
+        place = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
+        entry = order[place]
+        return np.where(key[entry] == wanted, self.weight[entry], 0)
+
+    def draw(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+        """What everybody shows, each drawn on its own."""
+        dice, entry = rng.integers(0, TOTAL, len(self.row)), self.start[self.row]
+        undecided = np.arange(len(self.row))
+        while len(undecided):
+            dice[undecided] -= self.weight[entry[undecided]]
+            undecided = undecided[dice[undecided] >= 0]
+            entry[undecided] += 1
+        return self.code[entry]
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Who covers for whom: people in groups, and what they show.
+
+    tables   one for each quasi-identifier; empty where the people of a group exchange all of theirs at random instead
+    redraw   [group, j]: how likely somebody who came out unchanged gets another value of the group in quasi-identifier
+             j (Algorithm 3), relative to the others; None where nobody does
+    notes    what a steward should know
+    """
+
+    partition: Partition
+    tables: tuple[RandomTable, ...]
+    redraw: Ints | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for table in self.tables:
+            if len(table.row) != len(self.partition.group):
+                raise OneoffError("a random output table is not one for these people")
+            where = table.group_of_rows(self.partition.group)
+            if not np.array_equal(where[table.row], self.partition.group):
+                raise OneoffError("people of different groups share a row of a random output table")
+        if self.redraw is not None and self.redraw.shape != (self.partition.groups, len(self.tables)):
+            raise OneoffError("the chances of drawing again do not fit the groups")
+
+    @property
+    def joint(self) -> bool:
+        """Are all quasi-identifiers of a person exchanged together?"""
+        return not self.tables

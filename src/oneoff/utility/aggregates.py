@@ -1,0 +1,297 @@
+"""How well a release answers aggregates: the SUM (and COUNT) queries of paper 003, section 5.3.
+
+A query names some quasi-identifiers at random. A category must be one of so many random values, a number is compared
+with a random one (> < = >= <= !=). It asks for the people who fit all of that: how many there are, and the sum of their
+sensitive numbers.
+
+The paper takes (upper - lower) / actual as the error of all methods, but masked records have no bounds. So two measures
+are kept apart: |estimate - actual| / actual for every form, and the width of the bounds for those that have them.
+
+generalized   the people of a box are spread evenly over what it shows. Certain are those of boxes inside the
+              predicates; those of boxes that touch them may be meant or not
+bucketized    the people meant are known, and have the mean value of their bucket; they cannot have less than its
+              least values, nor more than its greatest
+perturbed     the people meant are known; what they show is led back through the channel
+masked        the records that match, as they are
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.errors import BadValue, OneoffError
+from oneoff.releases import Bucketized, Cells, Generalized, Masked, Nodes, Perturbed, Published
+from oneoff.table import Attribute, Table
+from oneoff.utility.workload import MOST_CELLS, renamed, share_below
+
+__all__ = ["AggregateErrors", "Aggregates", "RelativeErrors", "aggregate_errors", "random_aggregates"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+_COMPARISONS = (np.greater, np.less, np.equal, np.greater_equal, np.less_equal, np.not_equal)
+_ROUNDING = 1e-15  # a sum with less than this part of all numbers is 0, but for rounding
+_BLOCK = 2_000_000  # cells [query, box] at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregates:
+    """Query q has a predicate on quasi-identifier j if named[q, j]; allowed[j] has a row of codes for each of these."""
+
+    named: Flags
+    allowed: tuple[Flags, ...]
+
+    def __len__(self) -> int:
+        return len(self.named)
+
+    def predicates(self, q: int) -> list[tuple[int, Flags]]:
+        """The quasi-identifiers query q names, and which of their codes it allows."""
+        return [(j, self.allowed[j][self._before[q, j]]) for j in np.flatnonzero(self.named[q]).tolist()]
+
+    def block(self, j: int, first: int, last: int) -> tuple[Ints, Flags]:
+        """Which of the queries from `first` up to `last` name quasi-identifier j, and the codes they allow."""
+        before = self._before[:, j]
+        return np.flatnonzero(self.named[first:last, j]), self.allowed[j][before[first] : before[last]]
+
+    @cached_property
+    def _before(self) -> Ints:
+        """[q, j]: how many queries before q name quasi-identifier j."""
+        return np.concatenate((np.zeros((1, self.named.shape[1]), dtype=np.int64), np.cumsum(self.named, axis=0)))
+
+
+@dataclass(frozen=True)
+class RelativeErrors:
+    """Over the queries whose true answer is above 0, relative to that answer.
+
+    queries                    how many there are
+    mean, median               of the distance between estimate and truth
+    mean_width, median_width   of the distance between the bounds; None for releases that give no certain ones
+    """
+
+    queries: int
+    mean: float
+    median: float
+    mean_width: float | None = None
+    median_width: float | None = None
+
+    def phrase(self) -> str:
+        text = f"{self.median:.2%} in the median and {self.mean:.2%} in the mean"
+        if self.median_width is None or self.mean_width is None:
+            return text
+        return f"{text} (bounds {self.median_width:.2%} and {self.mean_width:.2%} apart)"
+
+
+@dataclass(frozen=True)
+class AggregateErrors:
+    """asked: all queries, with an answer or without. sum: None where there are no numbers to add up to more than 0."""
+
+    asked: int
+    count: RelativeErrors
+    sum: RelativeErrors | None
+
+    def sentence(self) -> str:
+        counts = (
+            f"The relative error of {self.count.queries:,} of {self.asked:,} COUNT queries is {self.count.phrase()}"
+        )
+        if self.sum is None:
+            return f"{counts}."
+        return f"{counts}; of {self.sum.queries:,} SUM queries it is {self.sum.phrase()}."
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def random_aggregates(table: Table, many: int = 1000, *, attributes: int = 4, rng: np.random.Generator) -> Aggregates:
+    """Queries on so many quasi-identifiers each, or on all of them where there are fewer."""
+    if many < 1 or attributes < 1:
+        got = f"{many} queries on {attributes} attributes"
+        raise BadValue("there is nothing to ask", allowed="at least one query on at least one attribute", got=got)
+    columns = len(table.quasi)
+    named = _some_of(columns, np.full(many, min(attributes, columns)), rng)
+    asked = zip(table.quasi, named.sum(axis=0).tolist(), strict=True)
+    return Aggregates(named, tuple(_predicates(attribute, queries, rng) for attribute, queries in asked))
+
+
+def _some_of(size: int, chosen: Ints, rng: np.random.Generator) -> Flags:
+    """A row for each entry of `chosen`, with that many random places of `size` marked."""
+    return rng.permuted(np.arange(size) < chosen[:, None], axis=1)
+
+
+def _predicates(attribute: Attribute, many: int, rng: np.random.Generator) -> Flags:
+    """[predicate, code]: the codes that so many random predicates allow."""
+    if attribute.kind != "numeric":
+        return _some_of(attribute.size, rng.integers(1, attribute.size + 1, many), rng)
+    value, comparison = rng.integers(0, attribute.size, many), rng.integers(0, len(_COMPARISONS), many)
+    allowed = np.empty((many, attribute.size), dtype=np.bool_)
+    for number, compare in enumerate(_COMPARISONS):
+        with_it = comparison == number
+        allowed[with_it] = compare(np.arange(attribute.size), value[with_it, None])  # codes ascend as the numbers do
+    return allowed
+
+
+class _Answers(NamedTuple):
+    """[query, 0]: how many people; [query, 1]: the sum of their numbers. Bounds where they are certain."""
+
+    estimate: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+
+def aggregate_errors(release: Published, table: Table, queries: Aggregates) -> AggregateErrors:
+    """How far the answers of a recipient are from the truth, and how far apart the bounds she can be sure of."""
+    numbers = _numbers(table)
+    columns = [np.ascontiguousarray(column, dtype=np.int64) for column in table.codes.T]
+    truth = _from_records(columns, numbers[table.values], queries)
+    answers = _answers(release, table, numbers, queries)
+    count = _errors(0, truth, answers, 0.0)
+    if count is None:
+        raise BadValue("no query has an answer", allowed="queries that mean somebody", hint="ask more queries")
+    least = _ROUNDING * float(np.abs(numbers) @ table.counts)
+    return AggregateErrors(len(queries), count, _errors(1, truth, answers, least) if numbers.any() else None)
+
+
+def _answers(release: Published, table: Table, numbers: Floats, queries: Aggregates) -> _Answers:
+    match release:
+        case Generalized():
+            return _from_boxes(release, table, numbers, queries)
+        case Bucketized():
+            return _from_buckets(release, table, numbers, queries)
+        case Perturbed():
+            return _from_perturbed(release, table, numbers, queries)
+        case Masked():
+            return _Answers(_from_records(_columns(release, table), numbers[release.values], queries))
+    raise OneoffError(f"no aggregates are answered from a {type(release).__name__}")
+
+
+def _numbers(table: Table) -> Floats:
+    """What each sensitive value adds to a sum: nothing where values are not numbers; dates have no sum either.
+
+    Divided by a power of two, which changes no digit and no relative error: the greatest floats could not be added up.
+    """
+    sensitive = table.sensitive
+    if sensitive is None or sensitive.kind != "numeric" or sensitive.labels.dtype.kind in "Mm":
+        return np.zeros(len(table.counts))
+    numbers = sensitive.labels.astype(np.float64)
+    scaled: Floats = np.ldexp(numbers, -np.frexp(np.abs(numbers).max())[1])
+    return scaled
+
+
+def _errors(which: int, truth: Floats, answers: _Answers, least: float) -> RelativeErrors | None:
+    actual = truth[:, which]
+    asked = actual > least
+    actual = actual[asked]
+    if not len(actual):
+        return None
+    error = np.abs(answers.estimate[asked, which] - actual) / actual
+    found = len(actual), float(error.mean()), float(np.median(error))
+    if answers.low is None or answers.high is None:
+        return RelativeErrors(*found)
+    width = (answers.high[asked, which] - answers.low[asked, which]) / actual
+    return RelativeErrors(*found, float(width.mean()), float(np.median(width)))
+
+
+def _columns(release: Masked | Perturbed | Bucketized, table: Table) -> list[Ints]:
+    """The quasi-identifiers of the records in the codes of the table, also when they were read back from a folder."""
+    renamed = [renamed(a, known).astype(np.int64) for a, known in zip(release.quasi, table.quasi, strict=True)]
+    return [codes[release.codes[:, j]] for j, codes in enumerate(renamed)]
+
+
+def _matching(columns: list[Ints], queries: Aggregates) -> Iterator[Flags]:
+    """For every query, the records that fit."""
+    for q in range(len(queries)):
+        fits = [allowed[columns[j]] for j, allowed in queries.predicates(q)]
+        yield np.logical_and.reduce(fits)
+
+
+def _from_records(columns: list[Ints], number: Floats, queries: Aggregates) -> Floats:
+    """[query]: the records that match and the sum of their numbers."""
+    return np.array([(np.count_nonzero(meant), number[meant].sum()) for meant in _matching(columns, queries)])
+
+
+def _from_perturbed(release: Perturbed, table: Table, numbers: Floats, queries: Aggregates) -> _Answers:
+    """Sums led back through the channel, never beyond those of people who all have the least or the greatest value."""
+    weight: Floats = np.linalg.solve(release.channel.matrix.T, numbers).astype(np.float64)
+    found = _from_records(_columns(release, table), weight[release.values], queries)
+    people = found[:, 0]
+    return _Answers(np.stack((people, np.clip(found[:, 1], people * numbers.min(), people * numbers.max())), axis=1))
+
+
+def _from_buckets(release: Bucketized, table: Table, numbers: Floats, queries: Aggregates) -> _Answers:
+    shares = release.shares
+    values = np.repeat(numbers[shares.value], shares.count)  # bucket by bucket, ascending in each
+    last = np.cumsum(shares.size)
+    first = last - shares.size
+    below = np.concatenate(([0.0], np.cumsum(values)))
+    mean = (below[last] - below[first]) / shares.size
+    found = np.empty((3, len(queries), 2))
+    for q, meant in enumerate(_matching(_columns(release, table), queries)):
+        people = np.bincount(release.bucket[meant], minlength=release.buckets)
+        least, greatest = below[first + people] - below[first], below[last] - below[last - people]
+        found[:, q, 0] = people.sum()
+        found[:, q, 1] = people @ mean, least.sum(), greatest.sum()
+    return _Answers(*found)
+
+
+def _from_boxes(release: Generalized, table: Table, numbers: Floats, queries: Aggregates) -> _Answers:
+    """Boxes inside the predicates are certain; of boxes that touch them anybody may be meant, or nobody."""
+    number, nobody = numbers[release.values], np.zeros(release.boxes)
+    everybody, least, greatest = (
+        np.stack((people, np.bincount(release.box, weights=each, minlength=release.boxes)), axis=1)
+        for people, each in (
+            (release.people_in_box, number),
+            (nobody, np.minimum(number, 0)),
+            (release.people_in_box, np.maximum(number, 0)),
+        )
+    )
+    shown = _shown(release, table)
+    found = np.empty((3, len(queries), 2))
+    step = max(1, _BLOCK // release.boxes)
+    for first in range(0, len(queries), step):
+        part = _parts(shown, queries, first, min(first + step, len(queries)))
+        inside = (part >= 1).astype(np.float64)
+        perhaps = (part > 0) - inside
+        block, certain = slice(first, first + step), inside @ everybody
+        found[:, block] = part @ everybody, certain + perhaps @ least, certain + perhaps @ greatest
+    return _Answers(*found)
+
+
+class _Shown(NamedTuple):
+    """codes[box, c]: 1 where the box shows code c of the table; many[box]: all that it shows."""
+
+    codes: npt.NDArray[np.float32]
+    many: Floats
+
+
+def _shown(release: Generalized, table: Table) -> list[_Shown]:
+    """What the boxes show of every quasi-identifier."""
+    cells = release.boxes * sum(attribute.size for attribute in table.quasi)
+    if cells > 4 * MOST_CELLS:
+        raise BadValue(
+            "the release has too many boxes for aggregates",
+            allowed=f"{4 * MOST_CELLS:,} boxes times values",
+            got=f"{cells:,}",
+        )
+    return [_shown_of(*each) for each in zip(release.quasi, release.cells, table.quasi, strict=True)]
+
+
+def _shown_of(attribute: Attribute, cells: Cells, known: Attribute) -> _Shown:
+    codes = (np.diff(share_below(attribute, cells, known), axis=1) > 0).astype(np.float32)
+    # A node means all its leaves, also those nobody has.
+    many = cells.values_shown(attribute) if isinstance(cells, Nodes) else codes.sum(axis=1)
+    return _Shown(codes, many.astype(np.float64))
+
+
+def _parts(shown: list[_Shown], queries: Aggregates, first: int, last: int) -> Floats:
+    """[query, box]: the part of the box that fits the query, exactly 1 or 0 where all or nothing of it does."""
+    part = np.ones((last - first, len(shown[0].many)))
+    for j, (codes, many) in enumerate(shown):
+        rows, allowed = queries.block(j, first, last)
+        part[rows] *= allowed.astype(np.float32) @ codes.T / many
+    return part
