@@ -220,8 +220,14 @@ def test_the_same_kind_of_frame_comes_back(library: str) -> None:
 def test_methods_and_models_by_name(people: Path) -> None:
     table = oneoff.read_table(people / "people.parquet", quasi=["age", "sex"], sensitive="disease", numeric="age")
     for name, method in oneoff.METHODS.items():
-        assert (method.name, method.against in ("reader", "insider", "nobody")) == (name, True)
-        promises = ("k-anonymity:3", "l-diversity:2", "basic-beta-likeness:9", "t-closeness:0.9")
+        assert (method.name, method.against in ("reader", "insider", "black box", "nobody")) == (name, True)
+        promises = (
+            "k-anonymity:3",
+            "l-diversity:2",
+            "basic-beta-likeness:9",
+            "t-closeness:0.9",
+            "delta-probability:0.4",
+        )
         promise = next(each for each in promises if method.serves_promise(oneoff.models.parse(each)))
         assert oneoff.anonymize(table, promise, method=name).method == name
     for name, example in oneoff.MODELS.items():
