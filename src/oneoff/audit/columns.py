@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from oneoff.models import Caps
 from oneoff.plans import Cover, RandomTable
-from oneoff.plans.cover import TOTAL
+from oneoff.plans.cover import TOTAL, Columns
 from oneoff.table import Table
 
 __all__ = ["Failing", "carried", "failing_columns"]
@@ -37,22 +36,21 @@ def failing_columns(cover: Cover, table: Table, delta: Fraction) -> Failing:
         return Failing(((least, -1, Fraction(1, int(size[least]))),) * len(table.quasi), (few,) * len(table.quasi))
     for j, each in enumerate(cover.tables):
         found = _redrawn(cover, table, j) if cover.redraw is not None else each.columns(cover.partition.group)
-        part, whole = found[3].astype(object), found[2].astype(object)
-        broken = part * delta.denominator > whole * delta.numerator
-        groups.append(np.unique(found[0][broken.astype(np.bool_)]))
-        place = _largest(part, whole)
-        worst.append((int(found[0][place]), int(found[1][place]), Fraction(int(part[place]), int(whole[place]))))
+        groups.append(np.unique(found.group[found.above(delta)]))
+        place = _largest(found)
+        reached = Fraction(int(found.likeliest[place]), int(found.everybody[place]))
+        worst.append((int(found.group[place]), int(found.code[place]), reached))
     return Failing(tuple(worst), tuple(groups))
 
 
-def _largest(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> int:
-    """Where part / whole is greatest: by floats first, then exactly among those that are near."""
-    ratio = np.array([a / b for a, b in zip(part.tolist(), whole.tolist(), strict=True)])
+def _largest(columns: Columns) -> int:
+    """Where the likeliest has the greatest part: by floats first, then exactly among those that are near."""
+    ratio = np.asarray(columns.likeliest / columns.everybody, dtype=np.float64)
     near = np.flatnonzero(ratio >= ratio.max() * (1 - 1e-12)).tolist()
-    return int(max(near[:10_000], key=lambda k: Fraction(int(part[k]), int(whole[k]))))
+    return int(max(near[:10_000], key=lambda k: Fraction(int(columns.likeliest[k]), int(columns.everybody[k]))))
 
 
-def _redrawn(cover: Cover, table: Table, j: int) -> tuple[Ints, Ints, npt.NDArray[Any], npt.NDArray[Any]]:
+def _redrawn(cover: Cover, table: Table, j: int) -> Columns:
     """Columns of quasi-identifier j after Algorithm 3: group, code, everybody and the likeliest, in whole numbers.
 
     Somebody unchanged (probability U) is changed in j with probability odds_j / sum of odds, to any of the K - 1 other
@@ -85,7 +83,7 @@ def _redrawn(cover: Cover, table: Table, j: int) -> tuple[Ints, Ints, npt.NDArra
         found += [(g, v, whole[v], most[v]) for v in values if whole[v]]
     group, value, everybody, likeliest = zip(*found, strict=True)
     wide = [np.array(column, dtype=object) for column in (everybody, likeliest)]
-    return np.array(group), np.array(value), wide[0], wide[1]
+    return Columns(np.array(group), np.array(value), wide[0], wide[1])
 
 
 def _row(table: RandomTable, person: int) -> dict[int, int]:

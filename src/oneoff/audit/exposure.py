@@ -12,7 +12,7 @@ import numpy.typing as npt
 from oneoff.audit.recognition import Recognition
 from oneoff.plans import Cover
 from oneoff.plans.cover import TOTAL
-from oneoff.table.classes import SMALL, Risk
+from oneoff.table.classes import SMALL, Risk, look_alikes
 
 __all__ = ["Column", "MaskedView", "Posterior", "posterior_of", "record_posterior", "risk_of_posteriors"]
 
@@ -98,29 +98,40 @@ def record_posterior(cover: Cover, own: npt.NDArray[np.int32], shown: npt.NDArra
     size = cover.partition.size[cover.partition.group]
     if cover.joint:
         return np.stack([1 / size, 1 / size], axis=1)
-    from oneoff.kernels.posteriors import record_posteriors
+    from oneoff.kernels.posteriors import own_chances, record_totals
     from oneoff.kernels.threads import spread
 
-    start, members = cover.partition.members
     offset = np.concatenate(([0], np.cumsum([each.rows for each in cover.tables])))
-    row = np.stack([each.row + offset[j] for j, each in enumerate(cover.tables)])
+    row = np.stack([each.row + offset[j] for j, each in enumerate(cover.tables)], axis=1)
     length = np.concatenate([np.diff(each.start) for each in cover.tables])
     row_start = np.concatenate(([0], np.cumsum(length)))
-    entries = np.stack([np.concatenate([each.code for each in cover.tables]).astype(np.int64),
-                        np.concatenate([each.weight for each in cover.tables])], axis=1)  # fmt: skip
-    odds = (
-        np.zeros((cover.partition.groups, len(cover.tables)), dtype=np.int64) if cover.redraw is None else cover.redraw
+    codes, weights = ([getattr(each, name) for each in cover.tables] for name in ("code", "weight"))
+    entries = np.stack([np.concatenate(codes).astype(np.int64), np.concatenate(weights)], axis=1)
+    group = cover.partition.group
+    shared = (own, shown, row, row_start, entries, _odds(cover, own), float(TOTAL))
+    people, record = look_alikes([group, *row.T]), look_alikes([group, *shown.T])
+    (first, many, start), (chosen, _, record_start) = (_firsts(each, group) for each in (people, record))
+    totals, mine = np.zeros((len(chosen), 2)), np.zeros(len(group))
+    everybody = np.stack([first, many], axis=1)
+    spread(
+        lambda a, b: record_totals(everybody, start, chosen, record_start, *shared, totals, a, b),
+        cover.partition.groups,
     )
-    others = _others(cover, own)
-    found = np.zeros((len(own), 2))
+    spread(lambda a, b: own_chances(group, *shared, mine, a, b), len(group))
+    whole = np.where(totals[:, 0] > 0, totals[:, 0], 1.0)
+    return np.stack([mine / whole[record], (totals[:, 1] / whole)[record]], axis=1)
 
-    def run(first: int, last: int) -> None:
-        record_posteriors(
-            members, start, row, row_start, entries, shown, own, odds, others, float(TOTAL), found, first, last
-        )
 
-    spread(run, cover.partition.groups)
-    return found
+def _firsts(classes: Ints, group: npt.NDArray[np.int32]) -> tuple[Ints, Ints, Ints]:
+    """Somebody of each class, how many there are, and where the classes of each group begin; groups come in order."""
+    first, many = np.unique(classes, return_index=True, return_counts=True)[1:]
+    return first, many, np.searchsorted(group[first], np.arange(int(group.max()) + 2))
+
+
+def _odds(cover: Cover, own: npt.NDArray[np.int32]) -> Floats:
+    """[group]: of being changed afterwards in each quasi-identifier, and the other values there."""
+    odds = np.zeros((cover.partition.groups, len(cover.tables))) if cover.redraw is None else cover.redraw
+    return np.concatenate([odds, _others(cover, own)], axis=1).astype(np.float64)
 
 
 def _others(cover: Cover, own: npt.NDArray[np.int32]) -> Ints:

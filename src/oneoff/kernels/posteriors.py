@@ -1,4 +1,4 @@
-"""Who a masked record is, for somebody who knows groups and random output tables (the loop of `audit.masked`)."""
+"""Who a masked record is, for somebody who knows groups and random output tables (the loops of `audit.exposure`)."""
 
 from __future__ import annotations
 
@@ -6,49 +6,65 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["record_posteriors"]
+__all__ = ["own_chances", "record_totals"]
 
 
 @njit(cache=True, nogil=True)
-def record_posteriors(
-    members: Any, start: Any, row: Any, row_start: Any, entries: Any, shown: Any, own: Any, odds: Any, others: Any,
-    total: float, found: Any, first: int, last: int,
-) -> None:  # fmt: skip
-    """found[i] = (probability that the record of person i is theirs, probability of the likeliest person behind it).
+def _chance(
+    i: int, r: int, own: Any, shown: Any, row: Any, row_start: Any, entries: Any, odds: Any, total: float
+) -> float:
+    """The chance that person i shows what the record of person r does.
 
-    members     the people of each group, one group after the other, from start[g] on
-    row[j, i]   of person i in the tables of quasi-identifier j, numbered through all of them; row_start, entries
-                (code, weight): what it shows
-    shown, own  [i, j]: the code of i's record, and i's own
-    odds        [g, j]: of being changed afterwards when nothing was; others: the other values of the group
+    row[i, j]   of person i in the tables of quasi-identifier j, numbered through all of them; row_start, entries (code,
+                weight): what it shows
+    odds        [j]: of being changed afterwards when nothing was, and then the other values of the group
+    """
+    chance, unchanged, differs, where, again = 1.0, 1.0, 0, 0, 0.0
+    quasi = shown.shape[1]
+    for j in range(quasi):
+        here, same = 0.0, 0.0
+        for e in range(row_start[row[i, j]], row_start[row[i, j] + 1]):
+            if entries[e, 0] == shown[r, j]:
+                here = entries[e, 1] / total
+            if entries[e, 0] == own[i, j]:
+                same = entries[e, 1] / total
+        if shown[r, j] != own[i, j]:
+            differs += 1
+            where = j
+        again += odds[j]
+        chance *= here
+        unchanged *= same
+        if chance == 0.0 and unchanged == 0.0:
+            return 0.0
+    if again > 0.0 and differs == 0:
+        return 0.0
+    if again > 0.0 and differs == 1:
+        chance += unchanged * odds[where] / again / odds[quasi + where]
+    return chance
+
+
+@njit(cache=True, nogil=True)
+def record_totals(
+    people: Any, start: Any, records: Any, record_start: Any, own: Any, shown: Any, row: Any, row_start: Any,
+    entries: Any, odds: Any, total: float, found: Any, first: int, last: int,
+) -> None:  # fmt: skip
+    """found[k] = (sum of the chances of everybody in the group, the highest one) for the record records[k].
+
+    people    [k]: somebody, and how many have the same rows; from start[g] on those of group g, as are the records
     """
     for g in range(first, last):
-        people = members[start[g] : start[g + 1]]
-        again = odds[g].sum()
-        for r in people:
-            everybody, best, mine = 0.0, 0.0, 0.0
-            for i in people:
-                chance, unchanged, differs, where = 1.0, 1.0, 0, 0
-                for j in range(shown.shape[1]):
-                    here, same = 0.0, 0.0
-                    for e in range(row_start[row[j, i]], row_start[row[j, i] + 1]):
-                        if entries[e, 0] == shown[r, j]:
-                            here = entries[e, 1] / total
-                        if entries[e, 0] == own[i, j]:
-                            same = entries[e, 1] / total
-                    if shown[r, j] != own[i, j]:
-                        differs += 1
-                        where = j
-                    chance *= here
-                    unchanged *= same
-                if again > 0 and differs == 0:
-                    chance = 0.0
-                elif again > 0 and differs == 1 and odds[g, where] > 0:
-                    chance += unchanged * odds[g, where] / again / others[g, where]
-                everybody += chance
-                best = max(best, chance)
-                if i == r:
-                    mine = chance
-            if everybody > 0.0:
-                found[r, 0] = mine / everybody
-                found[r, 1] = best / everybody
+        for k in range(record_start[g], record_start[g + 1]):
+            for p in range(start[g], start[g + 1]):
+                chance = _chance(people[p, 0], records[k], own, shown, row, row_start, entries, odds[g], total)
+                found[k, 0] += people[p, 1] * chance
+                found[k, 1] = max(found[k, 1], chance)
+
+
+@njit(cache=True, nogil=True)
+def own_chances(
+    group: Any, own: Any, shown: Any, row: Any, row_start: Any, entries: Any, odds: Any, total: float, found: Any,
+    first: int, last: int,
+) -> None:  # fmt: skip
+    """found[i] = the chance that person i shows what their record does."""
+    for i in range(first, last):
+        found[i] = _chance(i, i, own, shown, row, row_start, entries, odds[group[i]], total)

@@ -161,10 +161,8 @@ def _notes(name: str, solved: Solved) -> list[str]:
 
 def _refuse_broken(tables: list[RandomTable], partition: Partition, limits: Limits) -> None:
     """Definition 5 in whole numbers, for what is about to be drawn from."""
-    above, below = limits.delta.numerator, limits.delta.denominator
     for each in tables:
-        columns = each.columns(partition.group)
-        if (columns.likeliest.astype(object) * below > columns.everybody.astype(object) * above).any():
+        if each.columns(partition.group).above(limits.delta).any():
             raise OneoffError("a random output table breaks delta-probability: a defect, nothing was published")
 
 

@@ -6,8 +6,9 @@ Probabilities are whole weights over a common total, so that what is drawn and w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +28,15 @@ class Columns(NamedTuple):
 
     group: Ints
     code: Ints
-    everybody: Ints
-    likeliest: Ints
+    everybody: npt.NDArray[Any]
+    likeliest: npt.NDArray[Any]
+
+    def above(self, delta: Fraction) -> npt.NDArray[np.bool_]:
+        """In which columns does the likeliest have more than the part delta of everybody? In whole numbers."""
+        part, whole = self.likeliest, self.everybody
+        if max(int(part.max()) * delta.denominator, int(whole.max()) * delta.numerator) >= 2**63:
+            part, whole = part.astype(object), whole.astype(object)
+        return np.asarray(part * delta.denominator > whole * delta.numerator, dtype=np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
