@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -245,7 +246,7 @@ def _nearest(part: Model, whole: Counts, prior: Prior) -> str:
     level = part.worst_level(whole, prior)
     if isinstance(level, float) and not np.isfinite(level):
         return ""
-    step = 1000
+    step = 1000 if level >= 1 or level <= 0 else 10 ** (2 - math.floor(math.log10(float(level))))  # three digits
     rounded = int(level * step) / step if part.larger_is_safer else -int(-level * step // 1) / step
     for candidate in (rounded, level):
         nearest = part.at(int(candidate) if candidate == int(candidate) else candidate)

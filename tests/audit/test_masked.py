@@ -208,8 +208,12 @@ def test_other_promises_of_a_masked_release(people: Table) -> None:
     assert not oneoff.audit(release, people, "delta-probability:0.1").holds
     assert not oneoff.audit(release, people, "l-diversity:5").holds
     crowd = oneoff.audit(release, people, "k-anonymity:5")
+    classes = release.to_polars().group_by([attribute.name for attribute in people.quasi]).len()["len"]
     assert not crowd.holds, "nobody hides among look-alikes"
-    assert crowd.worst == pytest.approx(crowd.risk_after.highest)
+    assert crowd.levels["k-anonymity"] == crowd.parts[0].level == classes.min()
+    assert crowd.people_above == classes.filter(classes < 5).sum()
+    joint = masked(people, joint=True)
+    assert not oneoff.audit(joint, people, "k-anonymity:2").holds, "exchanged records are still those of the table"
 
 
 def test_reasons_not_to_trust_a_masked_release(people: Table) -> None:
@@ -229,6 +233,9 @@ def test_reasons_not_to_trust_a_masked_release(people: Table) -> None:
             "shows" if joint else "could not be drawn": replace(release, codes=other),
             "private half": replace(release, cover=None),
         }
+        if not joint:
+            assert release.cover is not None
+            bad["ceilings are broken"] = replace(release, cover=replace(release.cover, diverse=True))
         for reason, each in bad.items():
             verdict = oneoff.audit(each, people)
             assert not verdict.holds
@@ -250,7 +257,11 @@ def test_a_release_and_its_folder(people: Table, tmp_path: Path) -> None:
         assert isinstance(loaded, Masked)
         assert loaded.cover is None
         assert loaded.to_arrow().equals(release.to_arrow())
-        assert "private half" in oneoff.verify(tmp_path / name).sentence()
+        blind = oneoff.verify(tmp_path / name)
+        assert "CANNOT be checked" in blind.sentence()
+        assert not blind.holds
+        assert not any(part.holds for part in blind.parts), "nothing is said to be kept that was not looked at"
+        assert blind.risk_after.highest == 1
         whole = replace(loaded, links=load_links(tmp_path / name), cover=load_cover(tmp_path / name))
         before, after = oneoff.audit(release, people), oneoff.audit(whole, people)
         assert (after.holds, after.worst, after.masked) == (before.holds, before.worst, before.masked)
@@ -288,6 +299,10 @@ def test_columns_that_travel_with_the_value() -> None:
     pairs = sorted(zip(*(release.to_polars()[name].to_list() for name in ("occupation", "race")), strict=True))
     frame = oneoff.sample(200, seed=1)
     assert pairs == sorted(zip(*(frame[name].to_pylist() for name in ("occupation", "race")), strict=True))
+    assert release.kept is not None
+    for each in (release, publish(table, "k-anonymity:4", seed=1).release):
+        wrong = replace(each, kept=np.roll(each.kept, 1, axis=0))  # type: ignore[attr-defined, call-arg]
+        assert "another person's 'race'" in oneoff.audit(wrong, table).problems[0]
 
 
 @given(covers())

@@ -424,6 +424,6 @@ def test_few_queries_at_a_time_make_no_difference(staff: Table, monkeypatch: pyt
 
 def test_too_many_boxes_are_refused(staff: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     release = publish(staff, "k-anonymity:5", method="mondrian", seed=1).release
-    monkeypatch.setattr(aggregates, "_MOST_CELLS", 10)
+    monkeypatch.setattr(aggregates, "MOST_CELLS", 10)
     with pytest.raises(BadValue, match="too many boxes"):
         aggregate_errors(release, staff, random_aggregates(staff, 5, rng=rng()))

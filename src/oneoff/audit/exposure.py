@@ -77,7 +77,10 @@ class MaskedView:
                 every = "also in every column of every table" if self.carried else "in the hidden groups only"
                 yield f"The ceilings on sensitive values are kept {every}."
         else:
-            yield "The promise is about whole records (record delta-probability), whatever else is known."
+            yield (
+                "The promise is about whole records (record delta-probability), also for somebody who knows groups, "
+                "quasi-identifiers and the method; who knows a person's sensitive value finds the records with it."
+            )
         yield self.matching.sentence()
 
     def as_dict(self) -> dict[str, Any]:

@@ -4,12 +4,13 @@ Two promises go by the name of delta-probability, and the verdict names them apa
 column   of random output tables (paper 003, Definition 5): within a group, nobody is the origin of a value of one
          column with a probability above delta. It bounds nothing for several columns together.
 record   of whole records that were exchanged at random: nobody in a group is the origin of a record with a probability
-         above delta, whatever else is known.
+         above delta, also for somebody who knows groups, quasi-identifiers and the method.
 A promise about sensitive values is judged in the hidden groups, for somebody who knows who is in which.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from oneoff.audit.columns import Failing, carried, failing_columns
 from oneoff.audit.exposure import Column, MaskedView, posterior_of, record_posterior, risk_of_posteriors
 from oneoff.audit.recognition import recognition
-from oneoff.audit.verdict import PartVerdict, Verdict, Witness, judge, tightest
+from oneoff.audit.verdict import PartVerdict, Verdict, Witness, judge, judge_part, kept_problems, tightest
 from oneoff.models import Counts, DeltaProbability, Model, Prior
 from oneoff.plans import Cover
 from oneoff.releases import Masked
@@ -56,20 +57,25 @@ def judge_masked(release: Masked, table: Table | None, model: Model, before: Ris
     if problems:
         return verdict
     view, posteriors, failing = _view(release, table, cover, model)
+    alike = look_alikes(list(release.codes.T))
     parts = tuple(
         _named(part, judged, view, failing, table, cover)
+        if part.about != "identity" or isinstance(part, DeltaProbability)
+        else _by_looks(part, alike, prior)
         for part, judged in zip(model.parts(), verdict.parts, strict=True)
     )
+    if cover.diverse and view.carried is False:
+        return replace(verdict, holds=False, problems=("ceilings are broken in a table they were to be kept in",))
     witness = tightest(parts)
     return replace(
         verdict,
         holds=all(part.holds for part in parts),
         parts=parts,
-        people_above=_people_above(model, counts, prior, failing, cover),
+        people_above=max(_people_above(model, counts, prior, failing, cover), *(part.people_above for part in parts)),
         witness=witness,
         worst=witness.belief,
         groups=None,
-        levels=verdict.levels if cover.joint else {n: x for n, x in verdict.levels.items() if n != "k-anonymity"},
+        levels=verdict.levels | {"k-anonymity": float(np.bincount(alike).min())},
         risk_after=risk_of_posteriors(posteriors[:, 0]),
         masked=view,
     )
@@ -79,7 +85,7 @@ def _people_above(model: Model, counts: Counts, prior: Prior, failing: Failing, 
     """People above any limit, in their hidden group or in a column of it."""
     broken = np.zeros(cover.partition.groups, dtype=np.bool_)
     for part in model.parts():
-        if part.about != "identity" or cover.joint:
+        if part.about != "identity" or (cover.joint and isinstance(part, DeltaProbability)):
             broken |= part.failing(counts, prior)
     if not cover.joint:
         broken[np.concatenate([np.zeros(0, dtype=np.int64), *failing.groups])] = True
@@ -87,10 +93,33 @@ def _people_above(model: Model, counts: Counts, prior: Prior, failing: Failing, 
 
 
 def _unjudged(release: Masked, model: Model, before: Risk | None) -> Verdict:
-    everybody = np.zeros(release.rows, dtype=np.int64)
-    counts = Counts.of_groups(everybody, release.values)
-    return judge(
-        model, counts, everybody, release.values, release.counts, release.sensitive, "black box", before, (_BLIND,)
+    """Nothing is known, so nothing is said but that: no level is reached, and anybody may be recognised."""
+    parts = tuple(
+        PartVerdict(
+            guarantee=part.spec(),
+            sentence=part.sentence(),
+            holds=False,
+            level=0.0 if part.larger_is_safer else math.inf,
+            people_above=release.rows,
+            witness=Witness(0, release.rows, None, 1.0, 0.0, "level"),
+        )
+        for part in model.parts()
+    )
+    return Verdict(
+        guarantee=model.spec(),
+        holds=False,
+        worst=1.0,
+        witness=parts[0].witness,
+        parts=parts,
+        levels={},
+        rows=release.rows,
+        groups=None,
+        people_above=release.rows,
+        certain=0,
+        against="black box",
+        risk_after=Risk(1.0, 1.0, 1.0, 1.0, release.rows, 1.0),
+        risk_before=before,
+        problems=(_BLIND,),
     )
 
 
@@ -110,6 +139,7 @@ def _problems(release: Masked, table: Table, cover: Cover) -> tuple[str, ...]:
         shown = release.sensitive.decode(release.values[links])
         if not np.array_equal(shown, table.sensitive.decode(table.values)):
             found.append("a person's record shows another person's value")
+    found += kept_problems(release, table)
     codes = known_codes(release, table)
     if codes is None:
         return (*found, "a record shows a value that nobody in the table has")
@@ -186,11 +216,13 @@ def _named(
         return replace(judged, name="record delta-probability" if isinstance(part, DeltaProbability) else "")
     if isinstance(part, DeltaProbability):
         return _of_columns(part, judged, view, failing, table, cover)
-    # nothing is shared by whole records: what is left is what somebody who knows the tables can tell
-    exposed = view.posterior.highest
-    witness = replace(judged.witness, belief=exposed, place="hidden group")
-    holds = exposed <= judged.witness.allowed
-    return replace(judged, holds=holds, level=1 / exposed, witness=witness, people_above=0 if holds else table.rows)
+    return judged
+
+
+def _by_looks(part: Model, alike: npt.NDArray[np.int64], prior: Prior) -> PartVerdict:
+    """A promise about people who look the same: those whose records do."""
+    classes = Counts.of_groups(alike, np.zeros_like(alike))
+    return judge_part(part, classes, prior, part.failing(classes, prior), classes.size, None, "class")
 
 
 def _of_columns(

@@ -28,7 +28,7 @@ from oneoff.releases import Bucketized, Generalized, Masked, Perturbed, Publishe
 from oneoff.table import Attribute, Table
 from oneoff.table.classes import Risk, look_alikes, risk_of_classes
 
-__all__ = ["PartVerdict", "Verdict", "Witness", "audit", "judge", "judge_part", "tightest"]
+__all__ = ["PartVerdict", "Verdict", "Witness", "audit", "judge", "judge_part", "kept_problems", "tightest"]
 
 AGAINST = {
     "reader": "a reader who has the release and knows everybody's quasi-identifiers",
@@ -146,6 +146,8 @@ class Verdict:
         return self.sentence()
 
     def sentence(self) -> str:
+        if self.unjudged:
+            return f"The promise CANNOT be checked from these files alone: {self.problems[0]}."
         if self.problems:
             return f"The promise DOES NOT hold as far as can be checked: {self.problems[0]}."
         subject = "The promise DOES NOT hold" if not self.holds else "The promise holds"
@@ -156,6 +158,11 @@ class Verdict:
             return f"{subject} for single columns {found} {self.masked.posterior.sentence()}"
         insider = " The method keeps it also against somebody who knows how the release was made."
         return f"{subject} {found}{insider if self.holds and self.stands_against == 'insider' != self.against else ''}"
+
+    @property
+    def unjudged(self) -> bool:
+        """Nothing at all could be measured, which is not the same as a promise that is broken."""
+        return bool(self.problems) and not self.levels
 
     @property
     def by_count_only(self) -> bool:
@@ -498,6 +505,7 @@ def _compare(release: Generalized, table: Table) -> list[str]:
         shown = release.sensitive.decode(release.values[release.links])
         if not np.array_equal(shown, table.sensitive.decode(table.values)):
             found.append("a person's record shows another person's value")
+    found += kept_problems(release, table)
     box = release.box[release.links]
     for attribute, cells in zip(release.quasi, release.cells, strict=True):
         known = table.attribute(attribute.name)
@@ -505,6 +513,19 @@ def _compare(release: Generalized, table: Table) -> list[str]:
         outside = int((~cells.covers(attribute, box, known.labels, table.codes[:, j])).sum())
         if outside:
             found.append(f"{outside} people have a value of {attribute.name!r} outside what their record shows")
+    return found
+
+
+def kept_problems(release: Generalized | Masked, table: Table) -> list[str]:
+    """Do the columns that travel with the sensitive value travel with their own?"""
+    if release.kept is None or table.kept is None or release.links is None:
+        return [] if (release.kept is None) == (table.kept is None) else ["the release lacks columns to keep"]
+    found = []
+    for j, (attribute, known) in enumerate(zip(release.keep, table.keep, strict=True)):
+        shown, own = release.kept[release.links, j], table.kept[:, j]
+        same = attribute.decode(np.maximum(shown, 0)) == known.decode(np.maximum(own, 0))
+        if not (((shown < 0) == (own < 0)) & (same | (own < 0))).all():
+            found.append(f"a record shows another person's {attribute.name!r}")
     return found
 
 

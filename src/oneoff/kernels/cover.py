@@ -17,6 +17,7 @@ from numba import njit
 __all__ = ["cover_shapes"]
 
 _CLOSE = 1e-9
+_SMOOTH = 0.9
 _LOW = np.uint64(2**32 - 1)
 _HALF = np.uint64(32)
 
@@ -83,59 +84,103 @@ def _times(matrix: Any, vector: Any, result: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
+def _best_bundle(cost: Any, price: Any, whole: Any, unit: int, order: Any, gain: Any, found: Any) -> Any:
+    """(gain, column) of the bundle with the greatest gain under some prices; `found` gets its parts."""
+    rows, columns = cost.shape
+    _, most, kind, ceiling, room, taken = whole
+    best, where = -np.inf, 0
+    for j in range(columns):
+        for i in range(rows):
+            gain[i] = price[i] - cost[i, j]
+        total = _bundle(gain, order[j], most, kind, room, ceiling, unit, taken)
+        if total > best:
+            best, where = total, j
+            for i in range(rows):
+                found[i] = taken[i]
+    return best, where
+
+
+@njit(cache=True, nogil=True)
+def _pivot(basis: Any, level: Any, turn: Any, unit: int) -> int:
+    """Take a bundle into the basis: turn has its parts in terms of those in use. The place it takes, or -1."""
+    rows = len(level)
+    leaves, shortest = -1, np.inf
+    for b in range(rows):
+        if turn[b] > 1e-9 * unit:
+            length = max(level[b], 0.0) / turn[b]
+            if length < shortest:
+                leaves, shortest = b, length
+    if leaves < 0:
+        return -1
+    for i in range(rows):
+        basis[leaves, i] *= unit / turn[leaves]
+    level[leaves] = shortest * unit
+    for b in range(rows):
+        if b != leaves and turn[b] != 0.0:
+            for i in range(rows):
+                basis[b, i] -= turn[b] / unit * basis[leaves, i]
+            level[b] -= turn[b] * shortest
+    return leaves
+
+
+@njit(cache=True, nogil=True)
 def _improve(cost: Any, scale: float, whole: Any, unit: int, basis: Any, used: Any, work: Any, order: Any) -> bool:
     """Simplex steps until no bundle has a gain. False when they do not come to an end.
+
+    Bundles are looked for under prices near to those that gave the best bound so far (Wentges 1997): by their own
+    prices alone, tables of many rows take several times as many steps.
 
     whole   people, the most parts of a unit that may be theirs, their sensitive value; ceilings; and two to work in
     basis   the inverse of the matrix of bundles in use
     used    [b]: the parts of bundle b in use, and last the column it is for: -1 for one that stands for nothing
     """
     rows, columns = cost.shape
-    people, most, kind, ceiling, room, taken = whole
-    price, gain, level, own, turn, found = work
+    price, gain, level, own, turn, found, target, centre, between = work
+    everybody, bound, begun = 0.0, -np.inf, True
     for i in range(rows):
-        found[i] = people[i] * (1.0 + 1e-8 * (1.0 + i))  # no two steps are equally long
+        target[i] = whole[0][i] * (1.0 + 1e-8 * (1.0 + i))  # no two steps are equally long
+        everybody += target[i]
         own[i] = _price(cost, used[i, :rows], used[i, rows], 1e4 * scale)
+        begun = begun and used[i, rows] >= 0
+        centre[i] = 0.0
         for j in range(columns):
             order[j, i] = i
-    _times(basis, found, level)
-    for _ in range(200 + 60 * rows):
+    _times(basis, target, level)
+    for step in range(200 + 60 * rows):
+        objective = 0.0
         for i in range(rows):
             price[i] = 0.0
+            objective += own[i] * level[i]
             for b in range(rows):
                 price[i] += own[b] * basis[b, i]
-        best, where = _CLOSE * scale, -1
-        for j in range(columns):
+            if step == 0 and begun:
+                centre[i] = price[i]
+        where = -1
+        for weight in (_SMOOTH, 0.0):
             for i in range(rows):
-                gain[i] = price[i] - cost[i, j]
-            total = _bundle(gain, order[j], most, kind, room, ceiling, unit, taken)
-            if total > best:
-                best, where = total, j
+                between[i] = weight * centre[i] + (1.0 - weight) * price[i]
+            best, column = _best_bundle(cost, between, whole, unit, order, gain, found)
+            low, real = -everybody * best, 0.0
+            for i in range(rows):
+                low += target[i] * between[i]
+                real += found[i] / unit * (price[i] - cost[i, column])
+            if low > bound:
+                bound = low
                 for i in range(rows):
-                    found[i] = taken[i]
-        if where < 0:
+                    centre[i] = between[i]
+            if real > _CLOSE * scale:
+                where = column
+                break
+        if where < 0 or objective - bound <= 1e-9 * max(objective, scale):
             return True
         _times(basis, found, turn)
-        leaves, shortest = -1, np.inf
-        for b in range(rows):
-            if turn[b] > 1e-9 * unit:
-                length = max(level[b], 0.0) / turn[b]
-                if length < shortest:
-                    leaves, shortest = b, length
+        leaves = _pivot(basis, level, turn, unit)
         if leaves < 0:
             return False
-        pivot = turn[leaves] / unit
         for i in range(rows):
-            basis[leaves, i] /= pivot
             used[leaves, i] = np.int64(found[i])
         used[leaves, rows] = where
         own[leaves] = _price(cost, used[leaves, :rows], where, 0.0)
-        level[leaves] = shortest * unit
-        for b in range(rows):
-            if b != leaves and turn[b] != 0.0:
-                for i in range(rows):
-                    basis[b, i] -= turn[b] / unit * basis[leaves, i]
-                level[b] -= turn[b] * shortest
     return False
 
 
@@ -158,7 +203,7 @@ def _vertices(cost: Any, noisy: Any, whole: Any, unit: int, nearest: int, levels
     rows, columns = cost.shape
     people = whole[0]
     basis, used = np.zeros((rows, rows)), np.zeros((rows, rows + 1), np.int64)
-    work, order = np.empty((6, rows)), np.empty((columns, rows), np.int64)
+    work, order = np.empty((9, rows)), np.empty((columns, rows), np.int64)
     everybody, scale = 0, 0.0
     for i in range(rows):
         everybody += people[i]
@@ -319,7 +364,7 @@ def _table(cost: Any, noisy: Any, whole: Any, limits: Any, average: int, total: 
         unit, step = _parts(whole, limits, everybody, total)
         levels, bundles = np.empty((average, rows)), np.empty((average, rows, rows + 1), np.int64)
         found, aside = _vertices(cost, noisy, whole, unit, nearest, levels, bundles), 0.0
-        while found > 0 and aside < 1.0:
+        while found > 0 and aside < 0.5:
             scale = (1.0 - aside) * total / (unit * found)
             _fill(levels[:found], bundles[:found], people, unit, step, scale, weight)
             room = True
@@ -331,7 +376,8 @@ def _table(cost: Any, noisy: Any, whole: Any, limits: Any, average: int, total: 
                 weight[i, nearest] += left
             if room and _kept(weight, people, limits, whole[2], whole[4]):
                 return aside
-            aside = max(100.0 * aside, 1e-10)
+            aside = max(10.0 * aside, 1e-10)
+        aside = 1.0
     else:
         aside = 0.0  # there is no choice
         nearest = nearest if nearest >= 0 else -1 - nearest

@@ -32,9 +32,11 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _STACKED = 20_000  # variables solved at once
-_FULL = 40_000  # pairs of a table that is solved with all of them
-_ROUNDS = 5
-_CLOSE = 1e-6  # a gap that is none
+_FULL = 4_000  # pairs of a table that is solved with all of them
+_ROUNDS = 8
+_PRECISE = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+_CLOSE = 1e-5  # a gap that is none
+_ROOM = 1e-7  # part of every limit that is left for rounding
 
 
 class _Program(NamedTuple):
@@ -66,8 +68,12 @@ def solve_large(shapes: Shapes, ground: Ground, limits: Limits, average: int) ->
     programs = [_program(shapes, t, ground, limits) for t in range(shapes.many)]
     parts, cost, aside, gap = [], np.zeros(shapes.many), np.zeros(shapes.many), 0.0
     for stack in _stacks(programs):
-        if programs[stack[0]].full:
+        if len(stack) == 1 and limits.leaves_no_choice(int(programs[stack[0]].people.sum())):
+            programs[stack[0]] = _with_pairs(programs[stack[0]], ground, *_all_to_one(programs[stack[0]], ground))
+            chances = [np.ones(len(programs[stack[0]].row))]
+        elif programs[stack[0]].full:
             found = _highs([programs[t] for t in stack], limits, average)
+            assert found is not None  # all may show the same
             chances = np.split(found[0], np.cumsum([len(programs[t].row) for t in stack])[:-1])
         else:
             programs[stack[0]], chance, lost = _widened(programs[stack[0]], ground, limits)
@@ -84,29 +90,31 @@ def _program(shapes: Shapes, t: int, ground: Ground, limits: Limits) -> _Program
     rows = shapes.rows[shapes.row_start[t] : shapes.row_start[t + 1]]
     columns = shapes.columns[shapes.column_start[t] : shapes.column_start[t + 1]]
     code, people, kind = rows.T
-    if len(rows) * len(columns) <= _FULL or limits.ceilings is not None:
+    if len(rows) * len(columns) <= _FULL:
         row, column = (each.ravel() for each in np.indices((len(rows), len(columns))))
     else:
-        row, column = _band(code, people, columns, ground, limits)
+        tightest = min([limits.delta, *(limits.ceilings or ())])
+        row, column = _band(code, people, columns, ground, 1 / float(max(tightest, limits.delta / 16)))
     return _Program(row, column, apart(ground, code[row], columns[column]), code, people, kind, columns)
 
 
-def _band(code: Ints, people: Ints, columns: Ints, ground: Ground, limits: Limits) -> tuple[Ints, Ints]:
-    """Pairs between which at most 1/delta people lie. Without ceilings, every row has a column of its own."""
-    order = np.argsort(code)
-    before = np.concatenate(([0], np.cumsum(people[order])))
-    reach, place = int(1 / limits.delta), np.arange(len(order))
-    low = np.searchsorted(before[1:], before[place] - reach)
-    high = np.minimum(np.searchsorted(before[:-1], before[place + 1] + reach, side="right"), len(order))
+def _band(code: Ints, people: Ints, columns: Ints, ground: Ground, reach: float) -> tuple[Ints, Ints]:
+    """Pairs of row and column between whose values so many people lie at most."""
+    order = np.argsort(columns)
+    own = np.searchsorted(columns[order], code)  # the place of each row's own value among the ordered columns
+    shown = np.bincount(own, people, minlength=len(columns))
+    before = np.concatenate(([0.0], np.cumsum(shown)))
+    low = np.searchsorted(before[1:], before[own] - reach)
+    high = np.minimum(np.searchsorted(before[:-1], before[own + 1] + reach, side="right"), len(columns))
     length = high - low
-    row = np.repeat(place, length)
-    column = np.arange(len(row)) - np.repeat(np.cumsum(length) - length - low, length)
-    pairs = order[row] * len(columns) + order[column]
+    row = np.repeat(np.arange(len(code)), length)
+    pairs = [row * len(columns) + order[np.arange(len(row)) - np.repeat(np.cumsum(length) - length - low, length)]]
     if not len(ground.position):
-        common = int(np.argmax(people))
-        to_it, from_it = np.arange(len(order)) * len(columns) + common, common * len(columns) + np.arange(len(order))
-        pairs = np.concatenate([pairs, to_it, from_it])
-    found, other = np.divmod(np.unique(pairs), len(columns))
+        common = int(np.argmax(shown))  # gives to all, and takes from all
+        giver = np.flatnonzero(own == common)
+        pairs.append(np.arange(len(code)) * len(columns) + order[common])
+        pairs.append((giver[:, None] * len(columns) + np.arange(len(columns))).ravel())
+    found, other = np.divmod(np.unique(np.concatenate(pairs)), len(columns))
     return found, other
 
 
@@ -127,8 +135,8 @@ def _stacks(programs: list[_Program]) -> Iterator[list[int]]:
         yield stack
 
 
-def _highs(programs: list[_Program], limits: Limits, average: int) -> tuple[Floats, Floats]:
-    """(probabilities of all pairs, price of every row): the mean of some tables with the least cost."""
+def _highs(programs: list[_Program], limits: Limits, average: int) -> tuple[Floats, Floats] | None:
+    """(probabilities of all pairs, price of every row): the mean of some tables with the least cost, if any."""
     from scipy.optimize import linprog
 
     equal, within = _constraints(programs, limits)
@@ -137,9 +145,17 @@ def _highs(programs: list[_Program], limits: Limits, average: int) -> tuple[Floa
     cost[:pairs] = np.concatenate([each.people[each.row] * each.distance for each in programs])
     target = np.concatenate([np.ones(len(people)), np.zeros(equal.shape[0] - len(people))])
     noise, tables, price, best = np.random.default_rng(0), [], np.zeros(len(people)), 0.0
-    for turn in range(average):
+    for turn in range(average if pairs <= _STACKED else 1):  # a large one takes long, and leaves enough to chance
         bent = cost + (turn > 0) * 1e-5 * noise.random(len(cost)) * cost
-        answer = linprog(bent, A_ub=within, b_ub=np.zeros(within.shape[0]), A_eq=equal, b_eq=target, method="highs-ds")
+        for options in (_PRECISE, {}):  # it sometimes cannot be that precise
+            answer = linprog(
+                bent, A_ub=within, b_ub=np.zeros(within.shape[0]), A_eq=equal, b_eq=target, method="highs-ds",
+                options=options,
+            )  # fmt: skip
+            if answer.status in (0, 2):
+                break
+        if answer.status == 2:
+            return None
         if answer.status != 0:
             raise OneoffError(f"the solver gave up on a random output table: {answer.message}")
         if turn == 0:
@@ -154,18 +170,18 @@ def _constraints(programs: list[_Program], limits: Limits) -> tuple[csr_array, c
     from scipy.sparse import block_diag, bmat, coo_array, eye_array
 
     rows, sums, shown, kinds, room = [], [], [], [], []
-    bounds = np.array([float(c) for c in limits.ceilings or ()])
     for each in programs:
+        bounds = _tightened(each, limits)
         pair, many = np.arange(len(each.row)), len(each.columns)
         people = each.people[each.row].astype(np.float64)
         rows.append(coo_array((np.ones(len(pair)), (each.row, pair)), shape=(len(each.people), len(pair))))
         sums.append(coo_array((people, (each.column, pair)), shape=(many, len(pair))))
-        part = np.full(len(pair), float(limits.delta))
+        part = np.full(len(pair), bounds[0])
         shown.append(coo_array((part, (pair, each.column)), shape=(len(pair), many)))
         if limits.ceilings is not None:
             found, where = np.unique(each.kind[each.row] * many + each.column, return_inverse=True)
             kinds.append(coo_array((people, (where, pair)), shape=(len(found), len(pair))))
-            entry = (bounds[found // many], (np.arange(len(found)), found % many))
+            entry = (bounds[1 + found // many], (np.arange(len(found)), found % many))
             room.append(coo_array(entry, shape=(len(found), many)))
     shows = sum(len(each.columns) for each in programs)
     equal = bmat([[block_diag(rows), None], [block_diag(sums), -eye_array(shows)]], format="csr")
@@ -175,73 +191,140 @@ def _constraints(programs: list[_Program], limits: Limits) -> tuple[csr_array, c
     return equal, bmat(blocks, format="csr")
 
 
+def _tightened(program: _Program, limits: Limits) -> Floats:
+    """Limits with some room for the solver's tolerance and for rounding; but what the whole group has is allowed."""
+    everybody = program.people.sum()
+    bounds = limits.as_floats()
+    share = np.bincount(program.kind, program.people, minlength=len(bounds) - 1) / everybody
+    least = np.concatenate([[1 / everybody], share])
+    return np.asarray(np.maximum(bounds * (1 - _ROOM), (bounds + least) / 2))
+
+
 def _widened(program: _Program, ground: Ground, limits: Limits) -> tuple[_Program, Floats, float]:
     """The table with the pairs that prices asked for, its probabilities, and how far it is from the best at most."""
-    for turn in range(_ROUNDS):
-        chance, price = _highs([program], limits, 1)
+    many, turn = len(program.columns), 0
+    while True:
+        found = _highs([program], limits, 1)
+        if found is None:  # too few pairs for the ceilings
+            row, column = (each.ravel() for each in np.indices((len(program.people), many)))
+            program = _with_pairs(program, ground, row, column)
+            continue
+        turn += 1
+        chance, price = found
         cost = float((program.people[program.row] * program.distance) @ chance)
         gain, row, column = _gains(program, ground, limits, price)
         lost = gain * float(program.people.sum())
-        if lost <= _CLOSE * cost or turn == _ROUNDS - 1:
-            break
-        many = len(program.columns)
+        if lost <= _CLOSE * cost or turn == _ROUNDS or program.full:
+            return program, chance, 0.0 if lost <= _CLOSE * cost or program.full else lost / cost
         pairs = np.unique(np.concatenate([program.row * many + program.column, row * many + column]))
-        row, column = np.divmod(pairs, many)
-        away = apart(ground, program.code[row], program.columns[column])
-        program = program._replace(row=row, column=column, distance=away)
-    return program, chance, 0.0 if lost <= _CLOSE * cost else lost / cost
+        program = _with_pairs(program, ground, *np.divmod(pairs, many))
+
+
+def _all_to_one(program: _Program, ground: Ground) -> tuple[Ints, Ints]:
+    """Everybody with the column nearest to all."""
+    cost = [float(program.people @ apart(ground, program.code, np.full_like(program.code, c))) for c in program.columns]
+    everybody = np.arange(len(program.people))
+    return everybody, np.full(len(everybody), int(np.argmin(cost)))
+
+
+def _with_pairs(program: _Program, ground: Ground, row: Ints, column: Ints) -> _Program:
+    away = apart(ground, program.code[row], program.columns[column])
+    return program._replace(row=row, column=column, distance=away)
 
 
 def _gains(program: _Program, ground: Ground, limits: Limits, price: Floats) -> tuple[float, Ints, Ints]:
     """The greatest gain of a bundle of any column, and the pairs that all bundles with a gain are made of."""
-    most, scale = program.people * float(limits.delta), float(program.distance.max())
-    greatest, rows, columns = 0.0, [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    delta, *ceilings = _tightened(program, limits).tolist()
+    most, scale = (program.people * delta).tolist(), float(program.distance.max())
+    kind = program.kind.tolist()
+    greatest, rows, columns = 0.0, [], []
     for j, code in enumerate(program.columns.tolist()):
         each = price - apart(ground, program.code, np.full(len(most), code))
-        order = np.argsort(-each, kind="stable")
-        filled = np.minimum(np.cumsum(most[order]), 1.0)
-        part = np.diff(filled, prepend=0.0)
-        gain = float(part @ each[order])
+        gain, left, room, used = 0.0, 1.0, ceilings.copy(), []
+        for i in np.argsort(-each, kind="stable").tolist():
+            part = min(most[i], room[kind[i]], left)
+            if part > 0:
+                used.append(i)
+                gain += part * float(each[i])
+                room[kind[i]] -= part
+                left -= part
+                if left <= 1e-12:
+                    break
         greatest = max(greatest, gain)
         if gain > 1e-12 * scale:
-            rows.append(order[part > 0])
-            columns.append(np.full(len(rows[-1]), j))
-    return greatest, np.concatenate(rows), np.concatenate(columns)
+            rows += used
+            columns += [j] * len(used)
+    return greatest, np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
 
 
 def _whole(program: _Program, chance: Floats, limits: Limits) -> tuple[Ints, Ints, Ints, float]:
     """(row, column, weight): whole weights that keep delta and the ceilings exactly, and what was put aside for it.
 
-    The solver keeps limits to seven digits. Whoever has too much of a column gives some back; what is given back, and a
+    The solver keeps limits to nine digits. Whoever has too much of a column gives some back; what is given back, and a
     little of everything so that all have some, goes to the column nearest to all, where it is nearly equal.
     """
-    many = len(program.columns)
-    delta = float(limits.delta) * (1 - 1e-9)
-    for _ in range(200):
-        shown = np.bincount(program.column, program.people[program.row] * chance, minlength=many)
-        within = np.minimum(chance, delta * shown[program.column])
-        settled = np.abs(chance - within).max() < 1e-16
-        chance = np.where(shown[program.column] < 1e-7, 0.0, within)
-        if settled:
-            break
-    nearest = _nearest(program)
-    for aside in (0.0, 1e-8, 1e-6, 1e-4, 1e-2, 1.0):
-        weight = np.floor(chance * ((1 - aside) * TOTAL)).astype(np.int64)
-        left = np.full(len(program.people), TOTAL, dtype=np.int64)
+    many, nearest = len(program.columns), _nearest(program)
+    everybody = np.arange(len(program.people))
+    pairs, place = np.unique(
+        np.concatenate([program.row * many + program.column, everybody * many + nearest]), return_inverse=True
+    )
+    row, column = np.divmod(pairs, many)
+    for aside in (0.0, *(10.0**power for power in range(-9, 0)), 0.3, 1.0):
+        weight = _within(program, np.floor(chance * ((1 - aside) * TOTAL)).astype(np.int64), limits)
+        left = np.full(len(everybody), TOTAL, dtype=np.int64)
         np.subtract.at(left, program.row, weight)
-        everybody = np.arange(len(left))
-        row, column = (
-            np.concatenate([program.row, everybody]),
-            np.concatenate([program.column, nearest + 0 * everybody]),
-        )
-        pairs, place = np.unique(row * many + column, return_inverse=True)
         together = np.zeros(len(pairs), dtype=np.int64)
         np.add.at(together, place, np.concatenate([weight, left]))
-        used = together > 0
-        row, column, together = pairs[used] // many, pairs[used] % many, together[used]
         if (left >= 0).all() and _kept(program, row, column, together, limits):
-            return row, column, together, aside
+            used = together > 0
+            return row[used], column[used], together[used], aside
     raise OneoffError("a group is too small for its random output table: a defect, nothing was published")
+
+
+def _within(program: _Program, weight: Ints, limits: Limits) -> Ints:
+    """Column by column, less of what is too much; a column where that comes to no end is left out."""
+    bounds = limits.as_array().tolist()
+    order = np.lexsort((-weight, program.column))
+    found = weight.copy()
+    for part in np.split(order, np.flatnonzero(np.diff(program.column[order])) + 1):
+        people, kind = program.people[program.row[part]].tolist(), program.kind[program.row[part]].tolist()
+        before = weight[part].tolist()
+        for spare in range(40, 0, -1):
+            after = _fewer(_lower(before, people, bounds[0]), people, kind, bounds[1:], spare)
+            if after == before:
+                break
+            before = after
+        else:
+            before = [0] * len(people)
+        found[part] = before
+    return found
+
+
+def _lower(weights: list[int], people: list[int], delta: list[int]) -> list[int]:
+    """The highest level such that nobody who is cut down to it has more than delta of the column. Weights descend."""
+    top, rest = 0, sum(w * p for w, p in zip(weights, people, strict=True))
+    for k, (weight, many) in enumerate(zip(weights, people, strict=True)):
+        top, rest = top + many, rest - weight * many
+        if delta[0] * top >= delta[1]:
+            return weights if k == 0 else [min(weight, w) for w in weights]
+        level = delta[0] * rest // (delta[1] - delta[0] * top)
+        if k + 1 == len(weights) or level >= weights[k + 1]:
+            return [min(level, w) for w in weights]
+    return weights
+
+
+def _fewer(weights: list[int], people: list[int], kind: list[int], ceilings: list[list[int]], spare: int) -> list[int]:
+    """No sensitive value has more than its ceiling of the column; who had is left a little below it."""
+    whole, parts = 0, dict.fromkeys(kind, 0)
+    for weight, many, own in zip(weights, people, kind, strict=True):
+        whole += weight * many
+        parts[own] += weight * many
+    above = {s: ceilings[s][0] * whole // ceilings[s][1] for s, part in parts.items()}
+    over = {s for s, part in parts.items() if part > above[s]}
+    if not over:
+        return weights
+    room = {s: above[s] - (above[s] >> spare) for s in over}
+    return [w * room[s] // parts[s] if s in over else w for w, s in zip(weights, kind, strict=True)]
 
 
 def _nearest(program: _Program) -> int:
@@ -251,7 +334,8 @@ def _nearest(program: _Program) -> int:
     if shows.max() == program.people.sum():
         return int(np.argmin(np.where(shows == shows.max(), away, np.inf)))
     order = np.argsort(program.code)
-    return int(order[np.searchsorted(np.cumsum(program.people[order]), program.people.sum() / 2)])
+    middle = order[np.searchsorted(np.cumsum(program.people[order]), program.people.sum() / 2)]
+    return int(np.flatnonzero(program.columns == program.code[middle])[0])
 
 
 def _kept(program: _Program, row: Ints, column: Ints, weight: Ints, limits: Limits) -> bool:

@@ -7,7 +7,8 @@ What this promises holds for one quasi-identifier at a time, and for somebody to
 Several quasi-identifiers together point at one person much more often: with tables for delta = 1/2 that leave (10, 1),
 (10, 2), (20, 1), (20, 2) as they are, every record is its person's for sure. With `joint` the people of a group
 exchange all their quasi-identifiers at random instead; then the promise is about whole records, and holds also for
-somebody who knows everything but the draw.
+somebody who knows the groups, everybody's quasi-identifiers and the method. (Who knows somebody's sensitive value, or
+a kept column, finds the records with it in any release.)
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def mutual_cover(
                          audit counts it in, and the release may be refused
     diverse              keep the ceilings on sensitive values in every column of every table, not only in the group
     cuts, effort         of Mondrian, which makes the groups (Algorithm 2) by the least loss instead of at medians
-    solver               "columns" (compiled) or "highs" for the linear programs; both find the least cost
+    solver               "columns" (compiled; tables with more than 96 rows go to HiGHS) or "highs" for the linear
+                         programs. Both find the least cost, up to what rounding to whole weights takes
 
     Departures: a group has at least 1/delta people, so that there is a table for it; empty halves are no halves.
     """
@@ -87,7 +89,7 @@ def mutual_cover(
         notes += _notes(attribute.name, solved)
     _refuse_broken(tables, partition, limits)
     redraw = _redraw(table, partition) if randomize_unchanged else None
-    return Cover(partition, tuple(tables), redraw, tuple(notes))
+    return Cover(partition, tuple(tables), redraw, diverse, tuple(notes))
 
 
 def _limits(table: Table, model: Model, diverse: bool) -> Limits:
@@ -107,9 +109,9 @@ def _limits(table: Table, model: Model, diverse: bool) -> Limits:
             got=model.spec(),
         )
     caps = model.caps(table.counts) if diverse else None
-    if diverse and caps is None:
+    if diverse and (caps is None or caps.floor is not None):
         raise BadValue(
-            "there are no ceilings to carry into the tables",
+            "there are no ceilings to carry into the tables, or floors, which cannot be",
             allowed="diverse with a promise such as l-diversity:5",
             got=model.spec(),
         )
@@ -124,6 +126,12 @@ def _refuse(joint: bool, average: int, randomize_unchanged: bool, diverse: bool,
     for name, value in (("joint", joint), ("randomize_unchanged", randomize_unchanged), ("diverse", diverse)):
         if not isinstance(value, bool):
             raise BadValue(f"{name} is not a truth value", allowed="true, false", got=repr(value))
+    if diverse and randomize_unchanged:
+        raise BadValue(
+            "who is changed afterwards is not in the tables",
+            allowed="diverse without randomize_unchanged",
+            got="diverse and randomize_unchanged",
+        )
     if joint and (randomize_unchanged or diverse):
         raise BadValue(
             "joint has no random output tables",
@@ -153,9 +161,7 @@ def _notes(name: str, solved: Solved) -> list[str]:
         said.append(f"{name!r} has too many different values in a group to find the least change for certain: {bound}")
     if solved.same:
         groups = "1 group" if solved.same == 1 else f"{solved.same:,} groups"
-        said.append(
-            f"in {groups} all show the same {name!r}: a sensitive value is exactly as frequent there as it may be"
-        )
+        said.append(f"in {groups} all show the same {name!r}: the limits leave no room for anything else")
     return said
 
 

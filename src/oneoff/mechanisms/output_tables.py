@@ -35,7 +35,7 @@ __all__ = ["Limits", "Shapes", "Solved", "Sparse", "random_output_tables"]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_LARGEST = 10**9  # denominators of limits: what is rounded down is never noticed
+_LARGEST = 10**9  # denominators of limits; those beyond are rounded down
 _MOST_ROWS = 96  # of a table that is solved by column generation
 _AT_ONCE = 4_000_000  # entries of full tables that are kept before they are made sparse
 
@@ -51,6 +51,14 @@ class Limits(NamedTuple):
         bounds = (self.delta, *(self.ceilings or (Fraction(1),)))
         parts = [fraction_below(min(bound, Fraction(1)), _LARGEST) for bound in bounds]
         return np.array([(part.numerator, part.denominator) for part in parts], dtype=np.int64)
+
+    def as_floats(self) -> Floats:
+        """The same as floats, for the solver."""
+        return np.asarray(self.as_array() @ [1.0, 0.0] / (self.as_array() @ [0.0, 1.0]))
+
+    def leaves_no_choice(self, people: int) -> bool:
+        """Are there so few that all must show the same?"""
+        return self.delta * people <= 1
 
 
 @dataclass(frozen=True)
@@ -212,7 +220,8 @@ def _solve(
         part, found = _columns(_take(shapes, some), ground, limits, average)
         cost[some], aside[some] = found.T
         todo += some[aside[some] < 0].tolist()  # the simplex did not come to an end
-        parts.append(part._replace(table=some[part.table]))
+        made = aside[some][part.table] >= 0
+        parts.append(Sparse(some[part.table[made]], part.row[made], part.column[made], part.weight[made]))
         report(float(some[-1] + 1) / shapes.many)
     gap = 0.0
     if todo:

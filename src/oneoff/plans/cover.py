@@ -122,12 +122,14 @@ class Cover:
     tables   one for each quasi-identifier; empty where the people of a group exchange all of theirs at random instead
     redraw   [group, j]: how likely somebody who came out unchanged gets another value of the group in quasi-identifier
              j (Algorithm 3), relative to the others; None where nobody does
+    diverse  were ceilings on sensitive values to be kept in every column of every table?
     notes    what a steward should know
     """
 
     partition: Partition
     tables: tuple[RandomTable, ...]
     redraw: Ints | None = None
+    diverse: bool = False
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -84,7 +84,8 @@ def load_cover(folder: str | PathLike[str]) -> Cover | None:
     if (private / "redraw.parquet").is_file():
         odds = pq.read_table(private / "redraw.parquet")
         redraw = np.stack([odds[str(j)].to_numpy() for j in range(len(tables))], axis=1)
-    return Cover(Partition(people["group"].to_numpy().copy()), tuple(tables), redraw)
+    diverse = (people.schema.metadata or {}).get(b"diverse") == b"True"
+    return Cover(Partition(people["group"].to_numpy().copy()), tuple(tables), redraw, diverse)
 
 
 def _damaged(what: str, got: str) -> DamagedRelease:

@@ -82,7 +82,8 @@ def _write_public(release: Published, public: Path, csv: bool) -> None:
 def _cover_files(cover: Cover) -> dict[str, pa.Table]:
     """Who covers for whom and how: the steward's, for nobody else."""
     rows = {f"row_{j}": table.row for j, table in enumerate(cover.tables)}
-    files = {"cover.parquet": pa.table({"group": cover.partition.group} | rows)}
+    people = pa.table({"group": cover.partition.group} | rows)
+    files = {"cover.parquet": people.replace_schema_metadata({"diverse": str(cover.diverse)})}
     for j, table in enumerate(cover.tables):
         files[f"table_{j}.parquet"] = pa.table({"row": table.owner, "code": table.code, "weight": table.weight})
     if cover.redraw is not None:

@@ -29,7 +29,12 @@ def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
     lines += grid([_HEADER, *(_cells(row) for row in rows if not row["refused"])], right=(1, 2, 3, 4, 5, 6, 7))
     lines += [f"  {_label(row)}: refused. {plain(row['refused'], 300)}" for row in rows if row["refused"]]
     kept = [row for row in rows if row["holds"] and _blurs(row)]
-    if any(row["holds"] and not _blurs(row) for row in rows):
+    if any(row["holds"] and row["form"] == "masked" for row in rows):
+        lines.append(
+            "A loss of 'masked' says that records show single values, but not always the true ones; the query error "
+            "compares it with the others."
+        )
+    if any(row["holds"] and row["form"] not in ("generalized", "masked") for row in rows):
         lines.append(
             "A loss of 'none' says that quasi-identifiers are shown as they are: what people have is hidden, not who "
             "they are. The query error (median of random count queries) compares it with the others."
@@ -56,7 +61,11 @@ def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
 def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
     """A page with the same table and a plot of loss against the share of people above the limit."""
     shown = [row for row in rows if not row["refused"]]
-    points = [(_label(row), float(row["gcp"]), float(row["share_above"]), bool(row["holds"])) for row in shown]
+    points = [
+        (_label(row), float(row["gcp"]), float(row["share_above"]), bool(row["holds"]))
+        for row in shown
+        if row["gcp"] is not None
+    ]
     title = f"Methods for {plain(guarantee, 200)}"
     narrow = [_narrow(_cells(row)) for row in shown]
     body = f"<h1>{escape(title)}</h1>" + html_table(_narrow(_HEADER), narrow, right=(1, 2, 3, 4, 5))
@@ -84,7 +93,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     kept = "kept" if row["holds"] else "BROKEN"
     worst, allowed = (f"{row[name]:.4g}" for name in ("worst", "allowed"))
     above, seconds = percent(row["share_above"]), f"{row['seconds']:.2f}"
-    loss = percent(row["gcp"]) if _blurs(row) else "none"
+    loss = percent(row["gcp"]) if _blurs(row) else "masked" if row["form"] == "masked" else "none"
     error = "" if row["query_error"] is None else percent(row["query_error"])
     return _label(row), loss, error, worst, allowed, above, groups, seconds, row["against"], kept
 

@@ -108,8 +108,11 @@ def _headline(summary: Mapping[str, Any], verdict: Verdict, utility: Utility) ->
         "people above a limit": f"{verdict.people_above:,}",
         "people whose value is certain": f"{verdict.certain:,}",
         "highest chance of recognising anyone": percent(verdict.risk_after.highest),
-        "of its domain spanned by a value (GCP)": percent(utility.gcp),
     }
+    if utility.gcp is not None:
+        figures["of its domain spanned by a value (GCP)"] = percent(utility.gcp)
+    elif utility.masking is not None and utility.masking.unchanged is not None:
+        figures["of the values are the true ones"] = percent(utility.masking.unchanged)
     cells = (f"<div><dt>{_h(name)}</dt><dd>{_h(figure)}</dd></div>" for name, figure in figures.items())
     yield f'<dl class="figures">{"".join(cells)}</dl>'
 
@@ -201,7 +204,7 @@ def _attacked(verdict: Verdict) -> Iterator[str]:
 
 def _risk(verdict: Verdict, table: Table) -> Iterator[str]:
     yield "<h2>Risk of being recognised, before and after</h2>"
-    rows = risk_rows(verdict.risk_before, verdict.risk_after)
+    rows = risk_rows(verdict.risk_before, verdict.risk_after, masked=verdict.masked is not None)
     yield html_table(("", "original table", "release"), rows, right=(1, 2))
     after = verdict.per_person().get("group_size")
     if after is not None:
@@ -290,6 +293,7 @@ def _losses(utility: Utility) -> Iterator[str]:
     if utility.masking is not None:
         yield html_table(("measure", "value", "what it measures"), _masking_rows(utility.masking), right=(1,))
         return
+    assert utility.gcp is not None and utility.ail is not None  # noqa: PT018  # masked values end above
     measures = [("GCP", percent(utility.gcp), "how much of its domain a published value spans, on average")]
     if utility.gcp_set is not None:
         measures.append(("GCP, set variant", percent(utility.gcp_set), "the same, counting values instead of widths"))

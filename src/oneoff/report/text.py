@@ -42,6 +42,8 @@ def utility_lines(utility: Utility) -> list[str]:
 
 def _verdict(verdict: Verdict) -> Iterator[str]:
     yield verdict.sentence()
+    if verdict.unjudged:
+        return
     if verdict.problems:
         yield ""
         yield "The records cannot be trusted, whatever their groups look like:"
@@ -100,7 +102,10 @@ def _risk(verdict: Verdict) -> Iterator[str]:
             f"How easily people are recognised: the most exposed person with a chance of {percent(before.highest)} "
             f"before and {percent(verdict.risk_after.highest)} after."
         )
-    yield from grid([("", "before", "after"), *risk_rows(before, verdict.risk_after)], right=(1, 2))
+    yield from grid(
+        [("", "before", "after"), *risk_rows(before, verdict.risk_after, masked=verdict.masked is not None)],
+        right=(1, 2),
+    )
 
 
 def _utility(utility: Utility) -> Iterator[str]:
@@ -116,7 +121,8 @@ def _other_measures(utility: Utility) -> Iterator[str]:
         return
     if utility.gcp_set is not None:
         yield f"Counting values instead of widths (GCP, set variant): {percent(utility.gcp_set)}."
-    yield f"Average information loss (AIL): {percent(utility.ail)}."
+    if utility.ail is not None:
+        yield f"Average information loss (AIL): {percent(utility.ail)}."
     if utility.average_class_size is not None and utility.discernibility is not None:
         yield (
             f"A group has {utility.average_class_size:,.1f} people on average; "

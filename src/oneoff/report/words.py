@@ -113,13 +113,13 @@ def promise_row(part: PartVerdict) -> tuple[str, str, str, str, str]:
     return part.name or name, plain(promised), level_text(part.level, safer), f"{part.people_above:,}", kept
 
 
-def risk_rows(before: Risk | None, after: Risk) -> list[tuple[str, str, str]]:
-    """What each chance is, before and after."""
+def risk_rows(before: Risk | None, after: Risk, *, masked: bool = False) -> list[tuple[str, str, str]]:
+    """What each chance is, before and after; of masked records, for somebody who knows groups and tables."""
     words = {
         "highest": "chance of recognising the most exposed person",
         "average": "chance of recognising a person, on average",
-        "unique": "people who are alone in their group",
-        "small": f"people in groups of fewer than {SMALL}",
+        "unique": "people who can be recognised for sure" if masked else "people who are alone in their group",
+        "small": f"people with a chance above 1/{SMALL}" if masked else f"people in groups of fewer than {SMALL}",
     }
     past = {} if before is None else before.as_dict()
     return [

@@ -199,8 +199,8 @@ def _errors(which: int, truth: Floats, answers: _Answers, least: float) -> Relat
 
 def _columns(release: Masked | Perturbed | Bucketized, table: Table) -> list[Ints]:
     """The quasi-identifiers of the records in the codes of the table, also when they were read back from a folder."""
-    renamed = [renamed(a, known).astype(np.int64) for a, known in zip(release.quasi, table.quasi, strict=True)]
-    return [codes[release.codes[:, j]] for j, codes in enumerate(renamed)]
+    books = [renamed(a, known).astype(np.int64) for a, known in zip(release.quasi, table.quasi, strict=True)]
+    return [codes[release.codes[:, j]] for j, codes in enumerate(books)]
 
 
 def _matching(columns: list[Ints], queries: Aggregates) -> Iterator[Flags]:

@@ -32,6 +32,8 @@ Floats = npt.NDArray[np.float64]
 class Utility:
     """What was lost; None where a measure does not apply to this release.
 
+    gcp           None for masked values, which are single ones but not the true ones: see iloss
+
     retention     of perturbed values: the share that is expected to be the true one
     value_error   of perturbed values: the error to be expected in a reconstructed number of people with a value (root
                   mean square), relative to the average number
@@ -41,9 +43,9 @@ class Utility:
     masking       of masked values: how far they moved (per_attribute has that, too) and what became of distributions
     """
 
-    gcp: float
+    gcp: float | None
     gcp_set: float | None
-    ail: float
+    ail: float | None
     discernibility: int | None
     average_class_size: float | None
     per_attribute: dict[str, float]
@@ -121,7 +123,10 @@ def _exact(release: Published, table: Table | None) -> Utility:
         loss = int(((release.people_in_bucket - 1) ** 2).sum())
         return replace(nothing, msbs=loss / max(release.rows - 1, 1), bucket_loss=loss)
     if isinstance(release, Masked):
-        moved = None if table is None else masking(release, table)
+        moved, nothing = (
+            None if table is None else masking(release, table),
+            replace(nothing, gcp=None, gcp_set=None, ail=None),
+        )
         if moved is None or moved.per_attribute is None:
             return replace(nothing, masking=moved)
         return replace(nothing, per_attribute=moved.per_attribute, iloss=moved.iloss, masking=moved)
