@@ -129,6 +129,12 @@ BLOCKS = {
         "the mean squared bucket size. Blocks are of 1,000 people and more. The figures of the paper are in "
         "experiments/002-bucketization.",
     ),
+    "cover": Block(
+        "Mutual cover (paper 003)",
+        "SAL with all seven quasi-identifiers, delta-probability:1/6+l-diversity:10; CPU s are those of groups, "
+        "tables, drawing, the audit with its adversaries and the losses. ILoss is what a person loses in all "
+        "quasi-identifiers together. Mondrian is beside it for the same l; `joint` stands against an insider. The figures of the paper are in experiments/003-mutual-cover.",
+    ),
     "million": Block(
         "A million rows",
         "The Mexican COVID-19 table has few distinct quasi-identifiers (8,061 combinations), the generated sample "
@@ -312,6 +318,20 @@ def _buckets() -> Iterator[Case]:
     yield Case("buckets", "buckets exact-size theta=16 blocks", "anonymize", {**_SAL, **given})
 
 
+def _cover() -> Iterator[Case]:
+    promise = {"table": "census", "guarantee": "delta-probability:1/6+l-diversity:10", "iloss": True}
+    limits = {40_000: {"cpu": 60.0}, 500_000: {"cpu": 600.0, "mb": 2000.0}}
+    for rows in (40_000, 80_000, 160_000, 500_000):
+        given = {**promise, "rows": rows, "method": "mutual-cover"}
+        yield Case("cover", f"cover tables {rows // 1000}K", "anonymize", given, limits.get(rows, {}))
+    for name, more in {"highs": {"solver": "highs"}, "diverse": {"diverse": True}, "joint": {"joint": True}}.items():
+        given = {**promise, "rows": 40_000, "method": "mutual-cover", **more}
+        yield Case("cover", f"cover {name} 40K", "anonymize", given)
+    given = {**promise, "guarantee": "delta-probability:1/6", "rows": 40_000, "method": "mutual-cover", "joint": True}
+    yield Case("cover", "cover joint, delta alone 40K", "anonymize", given)
+    yield Case("cover", "cover mondrian 40K", "anonymize", {**promise, "rows": 40_000, "method": "mondrian"})
+
+
 def _million() -> Iterator[Case]:
     for table, method, promise in (
         ("covid", "mondrian", "k-anonymity:10"),
@@ -341,8 +361,8 @@ def _rivals() -> Iterator[Case]:
 
 
 CASES = (
-    *_census(), *_files(), *_adult(), *_each(), *_groups(), *_growth(), *_likeness(), *_buckets(), *_million(),
-    *_start(), *_rivals(),
+    *_census(), *_files(), *_adult(), *_each(), *_groups(), *_growth(), *_likeness(), *_buckets(), *_cover(),
+    *_million(), *_start(), *_rivals(),
 )  # fmt: skip
 
 REFERENCES = (

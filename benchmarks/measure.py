@@ -83,7 +83,7 @@ def anonymize(table: str, method: str, guarantee: str, data: str, work: str, **m
     import oneoff
 
     rows, leave, nominal = more.pop("rows", None), more.pop("leave", ""), more.pop("nominal", False)
-    writes, shown = more.pop("write", False), [name for name in ("ail", "msbs") if more.pop(name, False)]
+    writes, shown = more.pop("write", False), [name for name in ("ail", "msbs", "iloss") if more.pop(name, False)]
     short = {name: value for name, value in more.items() if name not in ("blocks", "public", "effort")}
     if method == "transversal":
         short |= {"pilot": 0.3}  # which also compiles what plans the buckets
@@ -102,7 +102,7 @@ def anonymize(table: str, method: str, guarantee: str, data: str, work: str, **m
         _leave(release, data, Path(work) / leave)
     lost = oneoff.utility(release, people, domains=NOMINAL if nominal else None)
     figures |= {name: getattr(lost, name) for name in shown}
-    figures |= {} if method in ("perturbation", "baseline") or "msbs" in shown else {"gcp": lost.gcp}
+    figures |= {} if method in ("perturbation", "baseline", "mutual-cover") or "msbs" in shown else {"gcp": lost.gcp}
     return figures | {"groups": verdict.groups, "holds": verdict.holds, "audit": again["cpu"]}
 
 

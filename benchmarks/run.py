@@ -46,6 +46,7 @@ COLUMNS = (
     Column("GCP", "gcp", 7, lambda x: f"{x:.4f}"),
     Column("AIL", "ail", 7, lambda x: f"{x:.4f}"),
     Column("MSBS", "msbs", 7, lambda x: f"{x:.2f}"),
+    Column("ILoss", "iloss", 7, lambda x: f"{x:.3f}"),
     Column("groups", "groups", 7, lambda x: f"{x:,}"),
     Column("holds", "holds", 6, lambda x: "yes" if x else "NO"),
     Column("audit s", "audit", 8, lambda x: f"{x:.2f}"),
