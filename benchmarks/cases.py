@@ -133,7 +133,8 @@ BLOCKS = {
         "Mutual cover (paper 003)",
         "SAL with all seven quasi-identifiers, delta-probability:1/6+l-diversity:10; CPU s are those of groups, "
         "tables, drawing, the audit with its adversaries and the losses. ILoss is what a person loses in all "
-        "quasi-identifiers together. Mondrian is beside it for the same l; `joint` stands against an insider. The figures of the paper are in experiments/003-mutual-cover.",
+        "quasi-identifiers together. Mondrian is beside it for the same l; `joint` stands against an insider. The "
+        "figures of the paper are in experiments/003-mutual-cover.",
     ),
     "million": Block(
         "A million rows",
