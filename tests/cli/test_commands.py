@@ -32,7 +32,7 @@ VERDICT = {
 }  # fmt: skip
 UTILITY = {
     "gcp", "gcp_set", "ail", "discernibility", "average_class_size", "per_attribute", "retention", "value_error",
-    "msbs", "bucket_loss",
+    "msbs", "bucket_loss", "iloss", "masking",
 }  # fmt: skip
 COMMANDS = {
     "demo": ["--out", "--rows", "--guarantee", "--overwrite", "--json"],

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from oneoff.errors import RoleConflict, listing
 from oneoff.models import Counts, Model
 from oneoff.plans import Channel, Partition
-from oneoff.releases.published import Published
+from oneoff.releases.published import Published, of_people
 from oneoff.table import Table
 
 if TYPE_CHECKING:
@@ -107,14 +107,7 @@ def bucketize(
 
 def _shared(table: Table, person: npt.NDArray[np.int64]) -> dict[str, Any]:
     """Record r is that of person[r], under the quasi-identifiers of that person."""
-    return {
-        "quasi": table.quasi,
-        "sensitive": table.sensitive,
-        "counts": table.counts,
-        "links": np.argsort(person),
-        "origin": table.origin,
-        "codes": table.codes[person],
-    }
+    return of_people(table, person) | {"codes": table.codes[person]}
 
 
 def _refuse_names(table: Table) -> None:

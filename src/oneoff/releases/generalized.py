@@ -12,7 +12,7 @@ import numpy.typing as npt
 from oneoff.models import Model
 from oneoff.plans import Links, Partition
 from oneoff.releases.cells import Cells, NumericAs, cells_of_groups
-from oneoff.releases.published import Published
+from oneoff.releases.published import Published, with_values
 from oneoff.table import Attribute, Table
 
 __all__ = ["Generalized", "generalize", "generalize_each"]
@@ -126,19 +126,12 @@ def _release(
 ) -> Generalized:
     """Records in published order; record r shows the sensitive value of person[r]."""
     return Generalized(
+        **with_values(table, person),
         method=method,
         model=model,
-        quasi=table.quasi,
+        against=against,
         cells=cells,
         box=box,
         group=group,
-        sensitive=table.sensitive,
-        values=table.values[person],
-        counts=table.counts,
-        keep=table.keep,
-        kept=None if table.kept is None else table.kept[person],
-        against=against,
-        links=np.argsort(person),
         graph=graph,
-        origin=table.origin,
     )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from oneoff.models import Model
 from oneoff.plans import Cover
-from oneoff.releases.published import Published
+from oneoff.releases.published import Published, with_values
 from oneoff.table import Attribute, Table
 
 __all__ = ["Masked", "mask"]
@@ -48,21 +48,8 @@ def mask(table: Table, cover: Cover, model: Model, *, method: str, against: str,
     """Draw quasi-identifiers for everybody, and publish the records in random order."""
     codes = _exchanged(table, cover, rng) if cover.joint else _drawn(table, cover, rng)
     person = rng.permutation(table.rows)
-    return Masked(
-        method=method,
-        model=model,
-        quasi=table.quasi,
-        codes=codes[person],
-        sensitive=table.sensitive,
-        values=table.values[person],
-        counts=table.counts,
-        keep=table.keep,
-        kept=None if table.kept is None else table.kept[person],
-        against=against,
-        links=np.argsort(person),
-        cover=cover,
-        origin=table.origin,
-    )
+    shared = with_values(table, person)
+    return Masked(**shared, method=method, model=model, against=against, codes=codes[person], cover=cover)
 
 
 def _exchanged(table: Table, cover: Cover, rng: np.random.Generator) -> npt.NDArray[np.int32]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from oneoff.errors import OneoffError
 from oneoff.models import Model
-from oneoff.table import Attribute
+from oneoff.table import Attribute, Table
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oneoff.releases.counting import Estimate
     from oneoff.releases.predicate import Where
 
-__all__ = ["PrivateFiles", "Published"]
+__all__ = ["PrivateFiles", "Published", "of_people", "with_values"]
 
 PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
 
@@ -115,3 +115,20 @@ class Published(ABC):
         from oneoff.releases.write import write_release
 
         return write_release(self, Path(folder), csv=csv, overwrite=overwrite, even_if_broken=even_if_broken)
+
+
+def of_people(table: Table, person: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """What every release of a table has in common, when record r is that of person[r]."""
+    return {
+        "quasi": table.quasi,
+        "sensitive": table.sensitive,
+        "counts": table.counts,
+        "links": np.argsort(person),
+        "origin": table.origin,
+    }
+
+
+def with_values(table: Table, person: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """The same for a release whose records show true sensitive values, and the columns that travel with them."""
+    kept = None if table.kept is None else table.kept[person]
+    return of_people(table, person) | {"values": table.values[person], "keep": table.keep, "kept": kept}

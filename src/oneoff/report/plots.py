@@ -99,7 +99,11 @@ def matching_plot(curve: Sequence[Mapping[str, Any]]) -> str:
         alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=220)
         .mark_line(point=True)
         .encode(
-            x=alt.X("used:Q", title="chance that a quasi-identifier is used for matching (P_match)"),
+            x=alt.X(
+                "used:Q",
+                title="chance that a quasi-identifier is used for matching (P_match)",
+                axis=alt.Axis(format=".1f", tickCount=10),
+            ),
             y=alt.Y("chance:Q", title="chance", axis=alt.Axis(format="%", tickCount=5)),
             color=alt.Color("what:N", title=None, scale=colour, legend=alt.Legend(orient="top")),
         )
