@@ -277,7 +277,7 @@ METHODS: dict[str, Method] = {
         "mutual-cover",
         mutual_cover,
         "masked microdata",
-        _BOUNDS | {"delta-probability"},
+        _BOUNDS | {"delta-probability", "hierarchy-beta-likeness"},
         "black box",
         ("joint", "average", "randomize_unchanged", "diverse", "cuts", "effort", "solver"),
         "replaces quasi-identifiers by those of similar people, by chance and as little as possible (paper 003)",

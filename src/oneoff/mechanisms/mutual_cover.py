@@ -67,7 +67,7 @@ def mutual_cover(
     """
     rng = rng or np.random.default_rng()
     say = report or (lambda share: None)
-    refuse_all_but_ceilings("mutual-cover", table, model)
+    refuse_all_but_ceilings("mutual-cover", table, model, sets=not joint)
     limits = _limits(table, model, diverse)
     _refuse(joint, average, randomize_unchanged, diverse, solver)
     if joint:
@@ -109,9 +109,9 @@ def _limits(table: Table, model: Model, diverse: bool) -> Limits:
             got=model.spec(),
         )
     caps = model.caps(table.counts) if diverse else None
-    if diverse and (caps is None or caps.floor is not None):
+    if diverse and (caps is None or caps.floor is not None or caps.sets):
         raise BadValue(
-            "there are no ceilings to carry into the tables, or floors, which cannot be",
+            "there are no ceilings to carry into the tables, or also floors or ceilings on branches, which cannot be",
             allowed="diverse with a promise such as l-diversity:5",
             got=model.spec(),
         )
