@@ -436,6 +436,9 @@ def test_what_cannot_be_done_is_refused(people: Table) -> None:
     assert "true, false" in refused(few, "delta-probability:0.5", joint="maybe")
     with pytest.raises(UnreachableGuarantee, match="1/4 or weaker"):
         mutual_cover(few, DeltaProbability("0.2"))
+    pairs = np.array([0, 0, 1, 1, 1], dtype=np.int32)
+    with pytest.raises(UnreachableGuarantee, match="1/2 or weaker"):
+        random_output_tables(pairs, pairs, pairs, LINE, Limits(Fraction(1, 3)))
     with pytest.raises(BadValue, match="bound on recognising"):
         mutual_cover(few, LDiversity(2))
     with pytest.raises(MethodMismatch):

@@ -71,7 +71,8 @@ def mutual_cover(
     limits = _limits(table, model, diverse)
     _refuse(joint, average, randomize_unchanged, diverse, solver)
     if joint:
-        return Cover(_exchange_groups(table, model, effort, rng, say), ())
+        groups = _exchange_groups(table, model, effort, rng, say)
+        return Cover(groups, (), notes=groups.notes)
     partition = mondrian(table, model, cuts=cuts, effort=effort, rng=rng, report=lambda share: say(_GROUPING * share))
     tables, notes = [], []
     for j, attribute in enumerate(table.quasi):

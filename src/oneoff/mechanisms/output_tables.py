@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OneoffError
+from oneoff.errors import OneoffError, UnreachableGuarantee
 from oneoff.models.numbers import fraction_below
 from oneoff.plans import RandomTable
 from oneoff.plans.cover import TOTAL
@@ -121,6 +121,7 @@ def random_output_tables(
     code, values, group   of every person; values matter only with ceilings
     average               tables are the mean of so many that all have the least cost, which leaves more to chance
     """
+    _refuse_small_groups(group, limits.delta)
     shapes, row_of_person = _shapes(code, values if limits.ceilings else None, group, ground)
     of_group, first = _alike(shapes, ground, plain=limits.ceilings is None)
     distinct = _take(shapes, first)
@@ -136,6 +137,18 @@ def random_output_tables(
         same=int((aside[of_group] >= 1).sum()),
     )
     return table, solved
+
+
+def _refuse_small_groups(group: npt.NDArray[np.int32], delta: Fraction) -> None:
+    """In a group of m people somebody is the origin of a value with 1/m at least (Property 1)."""
+    smallest = int(np.bincount(group).min())
+    if delta * smallest < 1:
+        raise UnreachableGuarantee(
+            f"a group has {smallest} people, who cannot cover for one another to {float(delta):.4g}",
+            allowed=f"delta-probability:1/{smallest} or weaker, for these groups",
+            got=f"delta-probability:{delta}",
+            hint="larger groups",
+        )
 
 
 def _shapes(
