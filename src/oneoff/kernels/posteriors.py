@@ -22,6 +22,8 @@ def _chance(
     chance, unchanged, differs, where, again = 1.0, 1.0, 0, 0, 0.0
     quasi = shown.shape[1]
     for j in range(quasi):
+        again += odds[j]
+    for j in range(quasi):
         here, same = 0.0, 0.0
         for e in range(row_start[row[i, j]], row_start[row[i, j] + 1]):
             if entries[e, 0] == shown[r, j]:
@@ -31,10 +33,9 @@ def _chance(
         if shown[r, j] != own[i, j]:
             differs += 1
             where = j
-        again += odds[j]
         chance *= here
         unchanged *= same
-        if chance == 0.0 and unchanged == 0.0:
+        if chance == 0.0 and (again == 0.0 or unchanged == 0.0):  # most are ruled out by one or two columns
             return 0.0
     if again > 0.0 and differs == 0:
         return 0.0
