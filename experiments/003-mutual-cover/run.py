@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tables import Page, data_folder, markdown, pivot, say, timed
 
 import oneoff
-from oneoff.audit.exposure import Posterior, posterior_of, record_posterior
+from oneoff.audit.exposure import Posterior, knowledge, posterior_of, record_posterior
 from oneoff.audit.recognition import Recognition, recognition
 from oneoff.mechanisms.mutual_cover import mutual_cover
 from oneoff.mechanisms.output_tables import Limits, random_output_tables
@@ -601,7 +601,7 @@ def posterior(setting: Setting) -> list[Posterior]:
     for release in setting.draws():
         assert release.links is not None
         shown = release.codes[release.links]
-        found.append(posterior_of(record_posterior(plan(setting), setting.table.codes, shown)))
+        found.append(posterior_of(record_posterior(knowledge(plan(setting), setting.table.codes, shown))))
     return found
 
 

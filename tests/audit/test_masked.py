@@ -18,7 +18,7 @@ from scipy.stats import chisquare
 
 import oneoff
 from oneoff.audit.columns import failing_columns
-from oneoff.audit.exposure import record_posterior
+from oneoff.audit.exposure import knowledge, record_posterior, value_belief
 from oneoff.errors import DamagedRelease
 from oneoff.models import DeltaProbability
 from oneoff.plans import Cover, Partition, RandomTable
@@ -98,7 +98,7 @@ def test_who_is_behind_a_record(given: tuple[Table, Cover], seed: int) -> None:
     release = mask(table, cover, DeltaProbability(1), method="m", against="x", rng=np.random.default_rng(seed))
     assert release.links is not None
     shown = release.codes[release.links]
-    found = record_posterior(cover, table.codes, shown)
+    found = record_posterior(knowledge(cover, table.codes, shown))
     for i in range(table.rows):
         people = np.flatnonzero(cover.partition.group == cover.partition.group[i]).tolist()
         chances = {p: outcomes(table, cover, p).get(tuple(shown[i].tolist()), Fraction(0)) for p in people}
@@ -106,6 +106,34 @@ def test_who_is_behind_a_record(given: tuple[Table, Cover], seed: int) -> None:
         assert found[i, 0] == pytest.approx(float(chances[i] / sum(chances.values())))
         assert found[i, 1] == pytest.approx(float(max(chances.values()) / sum(chances.values())))
     assert not oneoff.audit(release, table).problems
+
+
+@settings(max_examples=200)
+@given(covers(), st.lists(st.integers(0, 2), min_size=6, max_size=6), st.integers(0, 2**32))
+def test_what_is_believed_of_values(given: tuple[Table, Cover], drawn: list[int], seed: int) -> None:
+    table, cover = given
+    values = np.array(drawn[: table.rows], dtype=np.int32)
+    ceilings = np.array([0.5, 0.7, 1.0])
+    release = mask(table, cover, DeltaProbability(1), method="m", against="x", rng=np.random.default_rng(seed))
+    assert release.links is not None
+    shown = release.codes[release.links]
+    own, alone, above = [], [], 0
+    for i in range(table.rows):
+        group = np.flatnonzero(cover.partition.group == cover.partition.group[i]).tolist()
+        chances = [outcomes(table, cover, i).get(tuple(shown[r].tolist()), Fraction(0)) for r in group]
+        belief = [
+            sum(p for p, r in zip(chances, group, strict=True) if values[r] == v) / sum(chances) for v in range(3)
+        ]
+        own.append(float(belief[values[i]]))
+        alone.append(float(np.mean(values[group] == values[i])))
+        above += any(float(b) > c + 1e-12 for b, c in zip(belief, ceilings, strict=True))
+    found = value_belief(knowledge(cover, table.codes, shown), values, ceilings)
+    assert found.own == pytest.approx(np.mean(own))
+    assert found.alone == pytest.approx(np.mean(alone))
+    assert found.above == pytest.approx(above / table.rows)
+    exchanged = value_belief(knowledge(Cover(cover.partition, ()), table.codes, shown), values, ceilings)
+    assert (exchanged.own, exchanged.alone) == (pytest.approx(found.alone), pytest.approx(found.alone))
+    assert value_belief(knowledge(cover, table.codes, shown), values, None).above is None
 
 
 @settings(max_examples=200)

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from scipy.stats import chisquare
 
 import oneoff
-from oneoff.audit.exposure import record_posterior
+from oneoff.audit.exposure import knowledge, record_posterior
 from oneoff.errors import BadGuarantee, BadValue, HierarchyError, MethodMismatch, UnreachableGuarantee
 from oneoff.mechanisms import large_tables, output_tables
 from oneoff.mechanisms.mutual_cover import mutual_cover
@@ -317,7 +317,7 @@ def test_columns_that_keep_delta_can_give_everybody_away_together() -> None:
     table = Table(quasi, codes, Attribute("s", "numeric", np.arange(4)), np.arange(4, dtype=np.int32))
     cover = identity_cover(table)
     assert all(highest(dense(each, 2), np.zeros(4)) == Fraction(1, 2) for each in cover.tables)
-    assert (record_posterior(cover, codes, codes) == 1).all()
+    assert (record_posterior(knowledge(cover, codes, codes)) == 1).all()
     release = mask(table, cover, DeltaProbability("1/2"), method="m", against="black box", rng=np.random.default_rng(0))
     verdict = oneoff.audit(release, table)
     assert verdict.holds
@@ -327,7 +327,7 @@ def test_columns_that_keep_delta_can_give_everybody_away_together() -> None:
     assert "single columns" in verdict.sentence()
     # our own tables change nothing either, for this is the least cost; whole records are another promise
     own = mutual_cover(table, parse("delta-probability:1/2+l-diversity:4"), rng=np.random.default_rng(0))
-    assert (record_posterior(own, codes, codes) == 1).all()
+    assert (record_posterior(knowledge(own, codes, codes)) == 1).all()
     joint = publish(table, "delta-probability:1/2", method="mutual-cover", options={"joint": True}, seed=0)
     assert joint.verdict.parts[0].name == "record delta-probability"
     assert joint.verdict.risk_after.highest == 0.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from oneoff.models import Caps
 from oneoff.plans import Cover, RandomTable
 from oneoff.plans.cover import TOTAL, Columns
 from oneoff.table import Table
+from oneoff.table.classes import look_alikes
 
 __all__ = ["Failing", "carried", "failing_columns"]
 
@@ -55,35 +57,50 @@ def _redrawn(cover: Cover, table: Table, j: int) -> Columns:
 
     Somebody unchanged (probability U) is changed in j with probability odds_j / sum of odds, to any of the K - 1 other
     values of the group. So p(v) grows by U odds_j / (sum (K - 1)), and p(own) falls by U odds_j / sum. All of it is in
-    units of TOTAL^d * sum * (K - 1), which differ between groups only.
+    units of TOTAL^d * sum * (K - 1), which differ between groups only. People with one row and one value differ in U
+    only; the one with the largest U is the likeliest of them to show another value, with the smallest to show theirs.
     """
     assert cover.redraw is not None
-    start, rows = cover.partition.members
-    own = [each.chance(table.codes[:, k]).tolist() for k, each in enumerate(cover.tables)]
-    each, code = cover.tables[j], table.codes[:, j].tolist()
-    scale = TOTAL ** (len(cover.tables) - 1)
+    each = cover.tables[j]
+    alike = look_alikes([cover.partition.group, each.row, table.codes[:, j]])
+    person, many = np.unique(alike, return_index=True, return_counts=True)[1:]
+    together, largest, smallest = _unchanged(cover, table, alike, person)
+    start = np.searchsorted(cover.partition.group[person], np.arange(cover.partition.groups + 1)).tolist()
+    own, scale = table.codes[person, j].tolist(), TOTAL ** (len(cover.tables) - 1)
     found: list[tuple[int, int, int, int]] = []
     for g in range(cover.partition.groups):
-        people = rows[start[g] : start[g + 1]].tolist()
-        odds, again = int(cover.redraw[g, j]), int(cover.redraw[g].sum())
-        values = sorted({code[i] for i in people})
+        some = range(start[g], start[g + 1])
+        values = sorted({own[p] for p in some})
+        others, odds, again = len(values) - 1, int(cover.redraw[g, j]), int(cover.redraw[g].sum())
+        unit = scale * again * others if again and others else scale
         whole, most = dict.fromkeys(values, 0), dict.fromkeys(values, 0)
-        for i in people:
-            chance = _row(each, i)
-            unchanged = 1
-            for column in own:
-                unchanged *= column[i]
+        for p in some:
+            chance, people = _row(each, int(person[p])), int(many[p])
             for v in values:
-                weight = chance.get(v, 0) * scale
-                if again > 0 and len(values) > 1:
-                    weight *= again * (len(values) - 1)
-                    weight += unchanged * odds * (1 if v != code[i] else 1 - len(values))
-                whole[v] += weight
-                most[v] = max(most[v], weight)
+                weight = chance.get(v, 0) * unit
+                if again and others:
+                    gain, change = (odds, largest[p]) if v != own[p] else (-odds * others, smallest[p])
+                    whole[v] += people * weight + gain * together[p]
+                    most[v] = max(most[v], weight + gain * change)
+                else:
+                    whole[v] += people * weight
+                    most[v] = max(most[v], weight)
         found += [(g, v, whole[v], most[v]) for v in values if whole[v]]
     group, value, everybody, likeliest = zip(*found, strict=True)
     wide = [np.array(column, dtype=object) for column in (everybody, likeliest)]
     return Columns(np.array(group), np.array(value), wide[0], wide[1])
+
+
+def _unchanged(cover: Cover, table: Table, alike: Ints, person: Ints) -> tuple[list[int], list[int], list[int]]:
+    """Of the weights with which people come out unchanged: sum, largest and smallest of each class."""
+    weight: npt.NDArray[Any] = np.ones(table.rows, dtype=object)
+    for k, each in enumerate(cover.tables):
+        weight = weight * each.chance(table.codes[:, k]).astype(object)
+    together, largest, smallest = np.zeros(len(person), dtype=object), weight[person], weight[person]
+    np.add.at(together, alike, weight)
+    np.maximum.at(largest, alike, weight)
+    np.minimum.at(smallest, alike, weight)
+    return together.tolist(), largest.tolist(), smallest.tolist()
 
 
 def _row(table: RandomTable, person: int) -> dict[int, int]:

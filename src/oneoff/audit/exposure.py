@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,26 @@ from oneoff.plans import Cover
 from oneoff.plans.cover import TOTAL
 from oneoff.table.classes import SMALL, Risk, look_alikes
 
-__all__ = ["Column", "MaskedView", "Posterior", "posterior_of", "record_posterior", "risk_of_posteriors"]
+if TYPE_CHECKING:
+    from oneoff.kernels.posteriors import Known
+
+__all__ = [
+    "Belief",
+    "Column",
+    "Knowledge",
+    "MaskedView",
+    "Posterior",
+    "knowledge",
+    "posterior_of",
+    "record_posterior",
+    "risk_of_posteriors",
+    "value_belief",
+]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+_ROUNDED = 1 + 1e-9  # what floats may add to a belief that is exactly what is allowed
 
 
 @dataclass(frozen=True)
@@ -44,6 +60,27 @@ class Posterior:
 
 
 @dataclass(frozen=True)
+class Belief:
+    """What somebody who knows groups and tables believes of sensitive values, seeing all columns of all records.
+
+    own     the probability given to a person's true value, on average
+    alone   the same for somebody who knows the groups only: what the ceilings are about
+    above   the share of people of whom some value is believed with more than its ceiling; None without ceilings
+    """
+
+    own: float
+    alone: float
+    above: float | None
+
+    def sentence(self) -> str:
+        beyond = "" if self.above is None else f", and some value of {self.above:.1%} of the people above its ceiling"
+        return (
+            f"They would believe the true sensitive value of a person with {self.own:.1%} on average "
+            f"({self.alone:.1%} from the hidden groups alone){beyond}."
+        )
+
+
+@dataclass(frozen=True)
 class Column:
     """One quasi-identifier: the greatest probability that one person of a group is the origin of a shown value."""
 
@@ -60,6 +97,7 @@ class MaskedView:
     columns      reached in each column
     carried      do the ceilings on sensitive values hold in every column of every table, too? None without ceilings
     posterior    of somebody who knows groups and tables
+    belief       in sensitive values, of the same; None where there are none
     matching     of somebody who knows neither and matches records with what they know of a person (section 5.1)
     """
 
@@ -67,12 +105,15 @@ class MaskedView:
     columns: tuple[Column, ...]
     carried: bool | None
     posterior: Posterior
+    belief: Belief | None
     matching: Recognition
 
     def sentences(self) -> Iterator[str]:
         if self.promise == "column":
             yield "The promise is about single columns (column delta-probability), and rests on what stays secret:"
             yield self.posterior.sentence()
+            if self.belief is not None:
+                yield self.belief.sentence()
             if self.carried is not None:
                 every = "also in every column of every table" if self.carried else "in the hidden groups only"
                 yield f"The ceilings on sensitive values are kept {every}."
@@ -89,62 +130,131 @@ class MaskedView:
             "columns": {each.name: each.delta for each in self.columns},
             "carried": self.carried,
             "posterior": asdict(self.posterior),
+            "belief": None if self.belief is None else asdict(self.belief),
             "matching": self.matching.as_dict(),
         }
 
 
-def record_posterior(cover: Cover, own: npt.NDArray[np.int32], shown: npt.NDArray[np.int32]) -> Floats:
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What somebody knows who has groups, tables and everybody's quasi-identifiers, in front of the records.
+
+    people, record   the class of every person, and of everybody's own record: equal ones are looked at once
+    known            the classes for the compiled loops; None where whole records are exchanged
+    """
+
+    cover: Cover
+    people: Ints
+    record: Ints
+    known: Known | None
+
+
+def knowledge(cover: Cover, own: npt.NDArray[np.int32], shown: npt.NDArray[np.int32]) -> Knowledge:
+    """own, shown: the codes of everybody, and those on everybody's record."""
+    group = cover.partition.group
+    if cover.joint:
+        return Knowledge(cover, group.astype(np.int64), group.astype(np.int64), None)
+    from oneoff.kernels.posteriors import Known
+
+    order = np.argsort([-len(np.unique(column)) for column in shown.T], kind="stable")  # the most telling column first
+    tables, own, shown = [cover.tables[j] for j in order.tolist()], own[:, order], shown[:, order]
+    offset = np.concatenate(([0], np.cumsum([each.rows for each in tables])))
+    row = np.stack([each.row + offset[j] for j, each in enumerate(tables)], axis=1)
+    people = look_alikes([group, *(column for both in zip(row.T, own.T, strict=True) for column in both)])
+    record = look_alikes([group, *shown.T])
+    (first, people_start), (shows, record_start) = (_firsts(each, group) for each in (people, record))
+    entries = np.concatenate([np.diff(each.start) for each in tables])
+    known = Known(
+        own=own[first],
+        row=row[first],
+        people=np.bincount(people),
+        people_start=people_start,
+        shown=shown[shows],
+        records=np.bincount(record),
+        record_start=record_start,
+        start=np.concatenate(([0], np.cumsum(entries))),
+        code=np.concatenate([each.code for each in tables]),
+        chance=np.concatenate([each.weight for each in tables]) / TOTAL,
+        odds=_odds(cover, own, order),
+    )
+    return Knowledge(cover, people, record, known)
+
+
+def _firsts(classes: Ints, group: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
+    """Somebody of each class, and where the classes of each group begin; groups come in order."""
+    first = np.unique(classes, return_index=True)[1]
+    return first, np.searchsorted(group[first], np.arange(int(group.max()) + 2))
+
+
+def _odds(cover: Cover, own: npt.NDArray[np.int32], order: Ints) -> Floats:
+    """[group]: of being changed afterwards in each quasi-identifier, and how many other values there are in it."""
+    group, groups = cover.partition.group.astype(np.int64), cover.partition.groups
+    if cover.redraw is None:
+        return np.zeros((groups, 2 * len(order)))
+    others = []
+    for column in own.T:
+        width = int(column.max()) + 1
+        many = np.bincount(np.unique(group * width + column) // width, minlength=groups)
+        others.append(np.maximum(many - 1, 1))  # to divide by
+    return np.concatenate([cover.redraw[:, order], np.stack(others, axis=1)], axis=1).astype(np.float64)
+
+
+def record_posterior(seen: Knowledge) -> Floats:
     """[i]: the probability that i's record is theirs, and that of the likeliest person, given all columns and tables.
 
     The record is looked at by itself: everybody in the group is equally likely to be behind it before it is seen.
     """
-    size = cover.partition.size[cover.partition.group]
-    if cover.joint:
+    known, group = seen.known, seen.cover.partition.group
+    if known is None:
+        size = seen.cover.partition.size[group]
         return np.stack([1 / size, 1 / size], axis=1)
-    from oneoff.kernels.posteriors import own_chances, record_totals
+    from oneoff.kernels.posteriors import pair_chances, record_totals
     from oneoff.kernels.threads import spread
 
-    offset = np.concatenate(([0], np.cumsum([each.rows for each in cover.tables])))
-    row = np.stack([each.row + offset[j] for j, each in enumerate(cover.tables)], axis=1)
-    length = np.concatenate([np.diff(each.start) for each in cover.tables])
-    row_start = np.concatenate(([0], np.cumsum(length)))
-    codes, weights = ([getattr(each, name) for each in cover.tables] for name in ("code", "weight"))
-    entries = np.stack([np.concatenate(codes).astype(np.int64), np.concatenate(weights)], axis=1)
-    group = cover.partition.group
-    shared = (own, shown, row, row_start, entries, _odds(cover, own), float(TOTAL))
-    people, record = look_alikes([group, *row.T]), look_alikes([group, *shown.T])
-    (first, many, start), (chosen, _, record_start) = (_firsts(each, group) for each in (people, record))
-    totals, mine = np.zeros((len(chosen), 2)), np.zeros(len(group))
-    everybody = np.stack([first, many], axis=1)
-    spread(
-        lambda a, b: record_totals(everybody, start, chosen, record_start, *shared, totals, a, b),
-        cover.partition.groups,
-    )
-    spread(lambda a, b: own_chances(group, *shared, mine, a, b), len(group))
+    totals, mine = np.zeros((len(known.records), 2)), np.zeros(len(group))
+    pairs = np.stack([seen.people, seen.record], axis=1)
+    spread(lambda a, b: record_totals(known, totals, a, b), seen.cover.partition.groups)
+    spread(lambda a, b: pair_chances(known, pairs, group, mine, a, b), len(group))
     whole = np.where(totals[:, 0] > 0, totals[:, 0], 1.0)
-    return np.stack([mine / whole[record], (totals[:, 1] / whole)[record]], axis=1)
+    return np.stack([mine / whole[seen.record], (totals[:, 1] / whole)[seen.record]], axis=1)
 
 
-def _firsts(classes: Ints, group: npt.NDArray[np.int32]) -> tuple[Ints, Ints, Ints]:
-    """Somebody of each class, how many there are, and where the classes of each group begin; groups come in order."""
-    first, many = np.unique(classes, return_index=True, return_counts=True)[1:]
-    return first, many, np.searchsorted(group[first], np.arange(int(group.max()) + 2))
+def value_belief(seen: Knowledge, values: npt.NDArray[np.int32], ceilings: Floats | None) -> Belief:
+    """What they believe of everybody's sensitive value: the person's records are those they may have shown.
+
+    The person is looked at by themselves: every record of the group is equally likely to be theirs before it is seen.
+    """
+    known, partition = seen.known, seen.cover.partition
+    shares = _shares_of_own(partition.group, values)
+    limits = np.ones(int(values.max()) + 1) if ceilings is None else np.maximum(ceilings, np.finfo(np.float64).tiny)
+    if known is None:
+        beliefs = float(shares.sum())
+        broken = np.unique(partition.group[shares > limits[values] * _ROUNDED])
+        above = int(partition.size[broken].sum())
+    else:
+        from oneoff.kernels.posteriors import belief_in_values
+        from oneoff.kernels.threads import spread
+
+        found = np.zeros((len(known.people), 2))
+        shows, has = _counted(seen.record, values), _counted(seen.people, values)
+        spread(lambda a, b: belief_in_values(known, *shows, *has, limits, found, a, b), partition.groups)
+        beliefs = float(found[:, 0].sum())
+        above = int(known.people[found[:, 1] > _ROUNDED].sum())
+    people = len(values)
+    return Belief(beliefs / people, float(shares.mean()), None if ceilings is None else above / people)
 
 
-def _odds(cover: Cover, own: npt.NDArray[np.int32]) -> Floats:
-    """[group]: of being changed afterwards in each quasi-identifier, and the other values there."""
-    odds = np.zeros((cover.partition.groups, len(cover.tables))) if cover.redraw is None else cover.redraw
-    return np.concatenate([odds, _others(cover, own)], axis=1).astype(np.float64)
+def _shares_of_own(group: npt.NDArray[np.int32], values: npt.NDArray[np.int32]) -> Floats:
+    """[i]: how common the value of person i is in the group."""
+    alike = look_alikes([group, values])
+    return np.asarray(np.bincount(alike)[alike] / np.bincount(group)[group])
 
 
-def _others(cover: Cover, own: npt.NDArray[np.int32]) -> Ints:
-    """How many other values a group has in each quasi-identifier; at least 1, to divide by."""
-    group = cover.partition.group.astype(np.int64)
-    columns = []
-    for j in range(own.shape[1]):
-        width = int(own[:, j].max()) + 1
-        columns.append(np.bincount(np.unique(group * width + own[:, j]) // width, minlength=cover.partition.groups))
-    return np.maximum(np.stack(columns, axis=1) - 1, 1)
+def _counted(classes: Ints, values: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
+    """(value, how many) of the members of each class, and where those of each class begin."""
+    width = int(values.max()) + 1
+    key, many = np.unique(classes * width + values, return_counts=True)
+    return np.stack([key % width, many], axis=1), np.searchsorted(key // width, np.arange(int(classes.max()) + 2))
 
 
 def posterior_of(found: Floats) -> Posterior:

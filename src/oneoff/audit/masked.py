@@ -18,7 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.columns import Failing, carried, failing_columns
-from oneoff.audit.exposure import Column, MaskedView, posterior_of, record_posterior, risk_of_posteriors
+from oneoff.audit.exposure import (
+    Column,
+    MaskedView,
+    knowledge,
+    posterior_of,
+    record_posterior,
+    risk_of_posteriors,
+    value_belief,
+)
 from oneoff.audit.recognition import recognition
 from oneoff.audit.verdict import PartVerdict, Verdict, Witness, judge, judge_part, kept_problems, tightest
 from oneoff.models import Counts, DeltaProbability, Model, Prior
@@ -189,18 +197,21 @@ def _view(release: Masked, table: Table, cover: Cover, model: Model) -> tuple[Ma
     delta = min((part.delta for part in model.parts() if isinstance(part, DeltaProbability)), default=Fraction(1))
     codes = known_codes(release, table)
     assert codes is not None
-    posteriors = record_posterior(cover, table.codes, codes)
+    seen = knowledge(cover, table.codes, codes)
+    posteriors = record_posterior(seen)
     failing = failing_columns(cover, table, delta)
     columns = tuple(
         Column(attribute.name, float(worst[2]), not len(groups))
         for attribute, worst, groups in zip(table.quasi, failing.worst, failing.groups, strict=True)
     )
     caps = model.caps(table.counts)
+    ceilings = None if caps is None else np.array([float(cap) for cap in caps.ceiling])
     view = MaskedView(
         promise="record" if cover.joint else "column",
         columns=columns,
         carried=None if caps is None or cover.joint else carried(cover, table, caps),
         posterior=posterior_of(posteriors),
+        belief=None if table.sensitive is None else value_belief(seen, table.values, ceilings),
         matching=recognition(release, table, rng=np.random.default_rng(0)),
     )
     return view, posteriors, failing

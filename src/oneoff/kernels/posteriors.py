@@ -1,71 +1,167 @@
-"""Who a masked record is, for somebody who knows groups and random output tables (the loops of `audit.exposure`)."""
+"""Who a masked record is, for somebody who knows groups and random output tables (the loops of `audit.exposure`).
+
+People with the same rows are looked at once, as are records that show the same. Both come in lexicographic order, so
+neighbours share the columns they begin with, and for each of these only those are kept who are not ruled out by it.
+That makes it possible to look at groups of many thousands, where hardly any pair of a person and a record is left.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numba import njit
 
-__all__ = ["own_chances", "record_totals"]
+__all__ = ["Known", "belief_in_values", "pair_chances", "record_totals"]
+
+_NOWHERE, _SEVERAL = -1, -2
+
+
+class Known(NamedTuple):
+    """What somebody knows: classes of people and of records, and the chances in every row of every table.
+
+    own, row        [people class, j]: what they have in column j, and their row in its tables, numbered through all
+    people          [people class]: how many they are; people_start[g] is the first class of group g
+    shown, records  likewise for the classes of records
+    start, code, chance   row r shows code[e] with chance[e], for e in start[r] .. start[r + 1] - 1
+    odds            [group]: of being changed in each column when nothing was, and then the other values there
+    """
+
+    own: Any
+    row: Any
+    people: Any
+    people_start: Any
+    shown: Any
+    records: Any
+    record_start: Any
+    start: Any
+    code: Any
+    chance: Any
+    odds: Any
 
 
 @njit(cache=True, nogil=True)
-def _chance(
-    i: int, r: int, own: Any, shown: Any, row: Any, row_start: Any, entries: Any, odds: Any, total: float
-) -> float:
-    """The chance that person i shows what the record of person r does.
+def _one_more(known: Any, i: int, r: int, j: int, chance: float, unchanged: float, where: int) -> Any:
+    """The chance that people of class i show the first columns of the records of class r, with one more column.
 
-    row[i, j]   of person i in the tables of quasi-identifier j, numbered through all of them; row_start, entries (code,
-                weight): what it shows
-    odds        [j]: of being changed afterwards when nothing was, and then the other values of the group
+    unchanged   the chance that they show their own values in all of them
+    where       the column in which the record differs from them, or that it is none or several
     """
-    chance, unchanged, differs, where, again = 1.0, 1.0, 0, 0, 0.0
-    quasi = shown.shape[1]
-    for j in range(quasi):
-        again += odds[j]
-    for j in range(quasi):
-        here, same = 0.0, 0.0
-        for e in range(row_start[row[i, j]], row_start[row[i, j] + 1]):
-            if entries[e, 0] == shown[r, j]:
-                here = entries[e, 1] / total
-            if entries[e, 0] == own[i, j]:
-                same = entries[e, 1] / total
-        if shown[r, j] != own[i, j]:
-            differs += 1
-            where = j
-        chance *= here
-        unchanged *= same
-        if chance == 0.0 and (again == 0.0 or unchanged == 0.0):  # most are ruled out by one or two columns
-            return 0.0
-    if again > 0.0 and differs == 0:
+    shown, own = known.shown[r, j], known.own[i, j]
+    here, same = 0.0, 0.0
+    for e in range(known.start[known.row[i, j]], known.start[known.row[i, j] + 1]):
+        if known.code[e] == shown:
+            here = known.chance[e]
+        if known.code[e] == own:
+            same = known.chance[e]
+    if shown != own:
+        where = j if where == _NOWHERE else _SEVERAL
+    return chance * here, unchanged * same, where
+
+
+@njit(cache=True, nogil=True)
+def _in_the_end(odds: Any, again: float, chance: float, unchanged: float, where: int) -> float:
+    """The chance to show a record, after those who came out unchanged were changed in one column."""
+    if again == 0.0 or where == _SEVERAL:
+        return chance
+    if where == _NOWHERE:
         return 0.0
-    if again > 0.0 and differs == 1:
-        chance += unchanged * odds[where] / again / odds[quasi + where]
-    return chance
+    return chance + unchanged * odds[where] / again / odds[len(odds) // 2 + where]
 
 
 @njit(cache=True, nogil=True)
-def record_totals(
-    people: Any, start: Any, records: Any, record_start: Any, own: Any, shown: Any, row: Any, row_start: Any,
-    entries: Any, odds: Any, total: float, found: Any, first: int, last: int,
-) -> None:  # fmt: skip
-    """found[k] = (sum of the chances of everybody in the group, the highest one) for the record records[k].
+def _narrow(known: Any, fixed: int, of_record: bool, j: int, again: float, who: Any, so_far: Any, many: int) -> int:
+    """Who is left after column j, of those whom the columns before it left: how many, after these in the lists."""
+    left = 0
+    for c in range(many):
+        other = who[j, c]
+        i, r = (other, fixed) if of_record else (fixed, other)
+        chance, unchanged, where = _one_more(
+            known, i, r, j, so_far[j, c, 0], so_far[j, c, 1], np.int64(so_far[j, c, 2])
+        )
+        if chance > 0.0 or (again > 0.0 and unchanged > 0.0 and where != _SEVERAL):
+            who[j + 1, left] = other
+            so_far[j + 1, left, 0], so_far[j + 1, left, 1], so_far[j + 1, left, 2] = chance, unchanged, where
+            left += 1
+    return left
 
-    people    [k]: somebody, and how many have the same rows; from start[g] on those of group g, as are the records
-    """
+
+@njit(cache=True, nogil=True)
+def _lists(columns: int, first: int, last: int) -> Any:
+    """Room for those who are left after each column; before the first, all are."""
+    many = last - first
+    who, so_far = np.empty((columns + 1, many), np.int32), np.empty((columns + 1, many, 3))
+    for c in range(many):
+        who[0, c] = first + c
+        so_far[0, c, 0], so_far[0, c, 1], so_far[0, c, 2] = 1.0, 1.0, _NOWHERE
+    return who, so_far
+
+
+@njit(cache=True, nogil=True)
+def record_totals(known: Any, found: Any, first: int, last: int) -> None:
+    """found[k] = (sum of the chances of everybody in the group to show it, the highest one) for records of class k."""
+    columns = known.shown.shape[1]
+    many = np.empty(columns + 1, np.int64)
     for g in range(first, last):
-        for k in range(record_start[g], record_start[g + 1]):
-            for p in range(start[g], start[g + 1]):
-                chance = _chance(people[p, 0], records[k], own, shown, row, row_start, entries, odds[g], total)
-                found[k, 0] += people[p, 1] * chance
+        who, so_far = _lists(columns, known.people_start[g], known.people_start[g + 1])
+        many[0], again = who.shape[1], known.odds[g, :columns].sum()
+        for k in range(known.record_start[g], known.record_start[g + 1]):
+            j = 0
+            if k > known.record_start[g]:
+                while j < columns and known.shown[k, j] == known.shown[k - 1, j]:
+                    j += 1
+            for column in range(j, columns):
+                many[column + 1] = _narrow(known, k, True, column, again, who, so_far, many[column])
+            for c in range(many[columns]):
+                end = so_far[columns, c]
+                chance = _in_the_end(known.odds[g], again, end[0], end[1], np.int64(end[2]))
+                found[k, 0] += known.people[who[columns, c]] * chance
                 found[k, 1] = max(found[k, 1], chance)
 
 
 @njit(cache=True, nogil=True)
-def own_chances(
-    group: Any, own: Any, shown: Any, row: Any, row_start: Any, entries: Any, odds: Any, total: float, found: Any,
-    first: int, last: int,
-) -> None:  # fmt: skip
-    """found[i] = the chance that person i shows what their record does."""
-    for i in range(first, last):
-        found[i] = _chance(i, i, own, shown, row, row_start, entries, odds[group[i]], total)
+def belief_in_values(
+    known: Any, shows: Any, shows_start: Any, has: Any, has_start: Any, ceiling: Any, found: Any, first: int, last: int
+) -> None:
+    """found[p] = (sum of the beliefs in their own values, highest belief over its ceiling) for people of class p.
+
+    shows, has   (value, how many) for each class of records, and for each class of people
+    """
+    columns = known.shown.shape[1]
+    many, belief = np.empty(columns + 1, np.int64), np.zeros(len(ceiling))
+    for g in range(first, last):
+        who, so_far = _lists(columns, known.record_start[g], known.record_start[g + 1])
+        many[0], again = who.shape[1], known.odds[g, :columns].sum()
+        for p in range(known.people_start[g], known.people_start[g + 1]):
+            j = 0
+            if p > known.people_start[g]:
+                while j < columns and known.row[p, j] == known.row[p - 1, j] and known.own[p, j] == known.own[p - 1, j]:
+                    j += 1
+            for column in range(j, columns):
+                many[column + 1] = _narrow(known, p, False, column, again, who, so_far, many[column])
+            whole = 0.0
+            for c in range(many[columns]):
+                end, k = so_far[columns, c], who[columns, c]
+                chance = _in_the_end(known.odds[g], again, end[0], end[1], np.int64(end[2]))
+                whole += chance * known.records[k]
+                for e in range(shows_start[k], shows_start[k + 1]):
+                    belief[shows[e, 0]] += chance * shows[e, 1]
+            for e in range(has_start[p], has_start[p + 1]):
+                found[p, 0] += has[e, 1] * belief[has[e, 0]] / whole
+            for c in range(many[columns]):
+                k = who[columns, c]
+                for e in range(shows_start[k], shows_start[k + 1]):
+                    found[p, 1] = max(found[p, 1], belief[shows[e, 0]] / whole / ceiling[shows[e, 0]])
+                    belief[shows[e, 0]] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def pair_chances(known: Any, pairs: Any, group: Any, found: Any, first: int, last: int) -> None:
+    """found[x] = the chance that people of class pairs[x, 0] show the records of class pairs[x, 1]."""
+    columns = known.shown.shape[1]
+    for x in range(first, last):
+        odds = known.odds[group[x]]
+        chance, unchanged, where = 1.0, 1.0, _NOWHERE
+        for j in range(columns):
+            chance, unchanged, where = _one_more(known, pairs[x, 0], pairs[x, 1], j, chance, unchanged, where)
+        found[x] = _in_the_end(odds, odds[:columns].sum(), chance, unchanged, where)
