@@ -24,10 +24,12 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from drawing import Point, grid_plot, spread_table, table_heat
 from tables import Page, data_folder, markdown, pivot, say, timed
+from together import MOST, small_groups
 
 import oneoff
-from oneoff.audit.exposure import Posterior, knowledge, posterior_of, record_posterior
+from oneoff.audit.exposure import knowledge, posterior_of, record_posterior, value_belief
 from oneoff.audit.recognition import Recognition, recognition
 from oneoff.mechanisms.mutual_cover import mutual_cover
 from oneoff.mechanisms.output_tables import Limits, random_output_tables
@@ -210,88 +212,6 @@ def answered_by(name: str, rows: int, method: str, diversity: int) -> AggregateE
     return aggregate_errors(compared(name, rows, method, diversity), table_of(name, rows), queries_of(name, rows))
 
 
-class Point(NamedTuple):
-    """A mean with the least and the greatest of the draws, where there were several."""
-
-    series: str
-    x: float
-    y: float
-    low: float | None = None
-    high: float | None = None
-
-    @classmethod
-    def of(cls, series: str, x: float, draws: Sequence[float]) -> Point:
-        return cls(series, x, float(np.mean(draws)), min(draws), max(draws))
-
-    def cell(self) -> str:
-        return f"{self.y:.4g}" if self.low is None else f"{self.y:.4g} ({self.low:.4g} to {self.high:.4g})"
-
-
-def spread_table(x: str, points: Sequence[Point]) -> str:
-    """A row for each x, a column for each series: mean (least to greatest)."""
-    series = list(dict.fromkeys(point.series for point in points))
-    found = {(point.series, point.x): point.cell() for point in points}
-    across = list(dict.fromkeys(point.x for point in points))
-    return markdown([x, *series], [[f"{a:g}", *(found.get((name, a)) for name in series)] for a in across])
-
-
-def grid_plot(path: Path, panels: dict[str, list[Point]], x: str, y: str, *, log: Sequence[str] = ()) -> str:
-    """Small line plots, three in a row, with bars from the least to the greatest; panels in `log` are logarithmic."""
-    import altair as alt
-
-    order = list(dict.fromkeys(point.series for points in panels.values() for point in points))
-    at = sorted({point.x for points in panels.values() for point in points})
-    color = alt.Color("series:N", sort=order, title=None, scale=alt.Scale(domain=order, scheme="tableau10"))
-    charts = []
-    for title, points in panels.items():
-        scale = alt.Scale(type="log", nice=True) if title in log else alt.Scale(zero=True)
-        base = alt.Chart(
-            alt.InlineData(values=[point._asdict() for point in points]), width=250, height=190, title=title
-        ).encode(
-            x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False, padding=12), axis=alt.Axis(values=at)),
-            color=color,
-        )
-        height = alt.Y("y:Q", title=y, scale=scale, axis=alt.Axis(tickCount=5, format="~g"))
-        shape = alt.Shape("series:N", sort=order, scale=alt.Scale(domain=order), title=None)
-        bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.6)
-        charts.append(
-            base.mark_line().encode(y=height)
-            + base.mark_point(size=40, filled=True, opacity=1).encode(y=height, shape=shape)
-            + bars.encode(y=alt.Y("low:Q", title=y), y2="high:Q")
-        )
-    chart = alt.concat(*charts, columns=3, background="white").configure_legend(
-        orient="bottom", labelLimit=320, columns=5, labelFontSize=12, symbolSize=80
-    )
-    chart.save(str(path), scale_factor=1.5)
-    return path.name
-
-
-def table_heat(path: Path, chances: npt.NDArray[np.float64], values: Sequence[int]) -> str:
-    """A random output table: a row for each person, a column for each value, the probability in each cell."""
-    import altair as alt
-
-    people = [f"{i + 1}: {age}" for i, age in enumerate(AGES)]
-    cells = [
-        {"person": person, "shown": str(value), "p": float(p), "text": f"{p:.3f}"}
-        for person, row in zip(people, chances, strict=True)
-        for value, p in zip(values, row, strict=True)
-        if p
-    ]
-    base = alt.Chart(
-        alt.InlineData(values=cells), width=440, height=300, title="Random output table, delta = 1/2"
-    ).encode(
-        x=alt.X("shown:N", title="age shown", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("person:N", sort=people, title="person: age"),
-    )
-    shade = alt.Color("p:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), title="probability")
-    dark = alt.condition("datum.p > 0.55", alt.value("white"), alt.value("black"))
-    chart = base.mark_rect(stroke="#ddd").encode(color=shade) + base.mark_text(fontSize=11).encode(
-        text="text:N", color=dark
-    )
-    chart.properties(background="white").save(str(path), scale_factor=1.5)
-    return path.name
-
-
 def figure_2(page: Page, rows: int) -> None:
     values, code = np.unique(np.array(AGES), return_inverse=True)
     ground, group = Ground(values.astype(np.float64), np.zeros((0, 0), dtype=np.int64)), np.zeros(len(AGES), np.int32)
@@ -307,7 +227,7 @@ def figure_2(page: Page, rows: int) -> None:
             for i in range(len(AGES)):
                 entries = slice(made.start[made.row[i]], made.start[made.row[i] + 1])
                 chances[i, made.code[entries]] = made.weight[entries] / TOTAL
-    plot = table_heat(page.out / "figure-2.svg", chances, values.tolist())
+    plot = table_heat(page.out / "figure-2.svg", chances, AGES, values.tolist())
     shown = [[f"{i + 1}: {AGES[i]}", *(f"{p:.3f}" if p else "" for p in chances[i])] for i in range(len(AGES))]
     text = (
         "Ten people of the ages 28, 29, 29, 32, 33, 35, 39, 39, 40, 41 in one group. The table the paper prints for "
@@ -562,7 +482,7 @@ def figure_8(page: Page, rows: int) -> None:
     }
     safety: dict[str, Callable[[Setting], list[float]]] = {
         "identity at P_match = 1": lambda setting: [each.at(1).identity for each in looked_up(setting)],
-        "known groups and tables": lambda setting: [each.own for each in posterior(setting)],
+        "known groups and tables": lambda setting: [each["own"] for each in posterior(setting)],
     }
     costs, safeties = _by_diversity(rows, cost), _by_diversity(rows, safety)
     tables = [f"{title}:\n\n{spread_table('l', points)}" for title, points in (costs | safeties).items()]
@@ -595,28 +515,44 @@ def _by_diversity(rows: int, measures: dict[str, Callable[[Setting], list[float]
     return panels
 
 
+def shown_by(release: Masked) -> npt.NDArray[np.int32]:
+    """What the record of everybody shows."""
+    assert release.links is not None
+    return release.codes[release.links]
+
+
 @cache
-def posterior(setting: Setting) -> list[Posterior]:
-    found = []
+def posterior(setting: Setting) -> list[dict[str, float]]:
+    """What somebody makes of each draw who knows groups and chances: of records (own, nearly) and of values."""
+    table, found = setting.table, []
     for release in setting.draws():
-        assert release.links is not None
-        shown = release.codes[release.links]
-        found.append(posterior_of(record_posterior(knowledge(plan(setting), setting.table.codes, shown))))
+        seen = knowledge(plan(setting), table.codes, shown_by(release))
+        records = posterior_of(record_posterior(seen))
+        found.append(
+            {"own": records.own, "nearly": records.nearly, "value": value_belief(seen, table.values, None).own}
+        )
     return found
 
 
 def insider(page: Page, rows: int) -> None:
-    measures = {"own": "probability of the true person", "nearly": "share of records > 90 % sure"}
+    measures = {
+        "own": "probability of the true person",
+        "nearly": "share of records > 90 % sure",
+        "value": "belief in the true value",
+    }
     panels, tables = dict[str, list[Point]](), []
     for measure, label in measures.items():
         for name in SOURCES:
             points = []
             for how in (PLAIN, AGAIN, JOINT):
                 for delta in DELTAS:
+                    if how == JOINT and measure == "value":
+                        continue  # without ceilings, so there is nothing to compare with
                     setting = Setting(name, rows, delta, None if how == JOINT else 10, how)
-                    draws = [getattr(each, measure) for each in posterior(setting)]
+                    draws = [each[measure] for each in posterior(setting)]
                     points.append(Point.of(how, float(1 / delta), draws))
             points += [Point("delta", float(1 / delta), float(delta)) for delta in DELTAS if measure == "own"]
+            points += [Point("1/l", float(1 / delta), 0.1) for delta in DELTAS if measure == "value"]
             panels[f"{name}, {label}"] = points
             tables.append(f"{name}, {label}:\n\n{spread_table('1/delta', points)}")
         say(f"insider, {label}")
@@ -627,9 +563,29 @@ def insider(page: Page, rows: int) -> None:
         "itself). delta bounds what one column says; all of them together say more, on average up to nearly four "
         "times as much, and many people can be named nearly for sure; only on ADULT and for delta = 1/10 is the mean "
         "below delta. Algorithm 3 makes that worse on ADULT (but for delta = 1/5) and better on the others. joint "
-        "(without l-diversity) stays at or below delta for everybody. l = 10 for the others."
+        "(without l-diversity) stays at or below delta for everybody. l = 10 for the others: no hidden group has a "
+        "sensitive value for more than a tenth of its people, but who can tell records apart believes the true value "
+        "with far more than that."
     )
-    page.section("Who knows groups and tables", text, *tables, plots=[plot])
+    page.section("Who knows groups and tables", text, *tables, _all_at_once(rows), plots=[plot])
+
+
+def _all_at_once(rows: int) -> str:
+    """What looking at all records of a group together adds, where that can be worked out."""
+    lines = []
+    for name in SOURCES:
+        for delta in (DELTAS[0], DELTAS[-1]):
+            setting = Setting(name, rows, delta)
+            found = small_groups(plan(setting), shown_by(setting.draw()), setting.table.values)
+            part = f"{found.pop('people') / setting.table.rows:.1%}"
+            lines.append([name, str(delta), part, *(f"{share:.4f}" for share in found.values())])
+        say(f"insider, {name}: all records of a group together")
+    header = ["table", "delta", "people", "true person", "all together", "true value", "all together"]
+    return (
+        "So far each record, and each person, was looked at by itself. What is one person's is nobody else's; taking "
+        f"that into account tells a little more. Exactly, in groups of at most {MOST} people (one draw):\n\n"
+        + markdown(header, lines)
+    )
 
 
 PARTS: dict[str, Callable[[Page, int], None]] = {

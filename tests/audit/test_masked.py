@@ -19,7 +19,7 @@ from scipy.stats import chisquare
 import oneoff
 from oneoff.audit.columns import failing_columns
 from oneoff.audit.exposure import knowledge, record_posterior, value_belief
-from oneoff.errors import DamagedRelease
+from oneoff.errors import DamagedRelease, OneoffError
 from oneoff.models import DeltaProbability
 from oneoff.plans import Cover, Partition, RandomTable
 from oneoff.plans.cover import TOTAL
@@ -126,7 +126,7 @@ def test_what_is_believed_of_values(given: tuple[Table, Cover], drawn: list[int]
         ]
         own.append(float(belief[values[i]]))
         alone.append(float(np.mean(values[group] == values[i])))
-        above += any(float(b) > c + 1e-12 for b, c in zip(belief, ceilings, strict=True))
+        above += any(float(b) > c * (1 + 1e-9) for b, c in zip(belief, ceilings, strict=True))
     found = value_belief(knowledge(cover, table.codes, shown), values, ceilings)
     assert found.own == pytest.approx(np.mean(own))
     assert found.alone == pytest.approx(np.mean(alone))
@@ -215,12 +215,13 @@ def test_an_insider_learns_no_more_than_the_share_of_a_group_from_exchanged_reco
 
 def test_two_promises_with_two_names(people: Table) -> None:
     column, record = (oneoff.audit(masked(people, joint=joint), people) for joint in (False, True))
-    assert [part.name for part in column.parts] == ["column delta-probability", ""]
+    assert [part.name for part in column.parts] == ["column delta-probability", "hidden-group l-diversity"]
     assert [part.name for part in record.parts] == ["record delta-probability", ""]
     assert (column.against, record.against) == ("black box", "insider")
     assert (column.stands_against, record.stands_against) == ("black box", "insider")
     assert "nothing is promised for several columns" in column.parts[0].sentence
-    assert "Somebody who knew groups and tables" in column.sentence()
+    assert "Nothing is promised for several columns together" in column.sentence()
+    assert column.parts[1].sentence != record.parts[1].sentence, "ceilings of hidden groups are not those of people"
     assert "exchanged" in record.sentence()
     told = json.loads(json.dumps(column.as_dict()))
     assert told["masked"]["promise"] == "column"
@@ -269,6 +270,10 @@ def test_reasons_not_to_trust_a_masked_release(people: Table) -> None:
             assert not verdict.holds
             assert reason in verdict.problems[0]
         assert oneoff.audit(release).problems
+        fewer = replace(people, codes=people.codes[1:], values=people.values[1:])
+        assert "records, the table 599 people" in oneoff.audit(release, fewer).sentence()
+        with pytest.raises(OneoffError, match="not one of this table"):
+            oneoff.utility(release, fewer)
         assert not oneoff.audit(replace(release, links=None), people).holds
 
 

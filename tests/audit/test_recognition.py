@@ -268,7 +268,7 @@ def test_without_a_sensitive_column() -> None:
         assert result.at(0.4).attribute_interval is None
         assert "share" not in result.sentence()
         assert result.identity == pytest.approx([float(x) for x in twin(release, full)[0]])
-        assert result.as_dict()["attribute"] is None
+        assert result.as_dict()["attribute_by_used"] is None
 
 
 def simulated(patch: pytest.MonkeyPatch, release: Published, table: Table, seed: int, **budgets: int) -> Recognition:
@@ -404,6 +404,9 @@ def test_plain_json(few: Table, monkeypatch: pytest.MonkeyPatch) -> None:
         assert json.loads(json.dumps(told)) == told
         assert [point["p_match"] for point in told["curve"]] == [tenth / 10 for tenth in range(11)]
         assert told["curve"][3]["identity"] == result.at(0.3).identity
+        assert told["identity_by_used"][-1] == pytest.approx(result.at(1).identity)
+        assert told["attribute_by_used"][0] == pytest.approx(result.at(0).attribute)
+        assert all(0 <= share <= 1 for share in told["identity_by_used"])
         assert (told["curve"][3]["identity_interval"] is None) == result.exact
         best = max(result.at(percent / 100).identity for percent in range(101))
         assert result.at(told["worst"]).identity == pytest.approx(best)

@@ -411,6 +411,13 @@ def test_distances() -> None:
     assert displacement(branched, *pairs).tolist() == [0, 0.5, 1]
 
 
+def branched() -> Table:
+    """Values under two branches of a tree."""
+    tree = Hierarchy.from_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]])
+    frame = pl.DataFrame({"x": list(range(8)), "s": [*"abcdabcd"]})
+    return read_table(frame, quasi=["x"], sensitive="s", hierarchies={"s": tree})
+
+
 def refused(table: Table, promise: str, **options: Any) -> str:
     with pytest.raises((BadGuarantee, BadValue, UnreachableGuarantee, MethodMismatch)) as caught:
         publish(table, promise, method="mutual-cover", options=options)
@@ -425,12 +432,18 @@ def test_what_cannot_be_done_is_refused(people: Table) -> None:
     assert "l-diversity" in refused(people_of([1, 2, 3, 4], [0, 0, 0, 1]), "delta-probability:0.5+l-diversity:2")
     assert "delta-probability" in refused(few, "l-diversity:2")
     assert "does not keep" in refused(few, "delta-probability:0.5+t-closeness:0.5")
-    assert "no random output tables" in refused(few, "delta-probability:0.5+l-diversity:2", joint=True, diverse=True)
-    assert "no random output tables" in refused(few, "delta-probability:0.5", joint=True, randomize_unchanged=True)
-    assert "no ceilings" in refused(few, "delta-probability:0.5", diverse=True)
+    assert "leave diverse out" in refused(few, "delta-probability:0.5+l-diversity:2", joint=True, diverse=True)
+    assert "exchanges whole" in refused(few, "delta-probability:0.5", joint=True, randomize_unchanged=True)
+    assert "needs ceilings" in refused(few, "delta-probability:0.5", diverse=True)
     assert "floors" in refused(people, "delta-probability:0.5+two-sided-beta-likeness:9", diverse=True)
     both = {"diverse": True, "randomize_unchanged": True}
-    assert "not in the tables" in refused(people, "delta-probability:0.5+l-diversity:2", **both)
+    assert "after the draw" in refused(people, "delta-probability:0.5+l-diversity:2", **both)
+    for unused in ({"average": 8}, {"cuts": "strict"}, {"solver": "highs"}):
+        assert "no use for" in refused(few, "delta-probability:0.5", joint=True, **unused)
+    branches = parse("delta-probability:0.5+hierarchy-beta-likeness:3").bind(branched().sensitive)
+    with pytest.raises(MethodMismatch, match="leave joint out"):
+        mutual_cover(branched(), branches, joint=True)
+    assert mutual_cover(branched(), branches).partition.groups >= 1
     assert "1 to 64" in refused(few, "delta-probability:0.5", average=0)
     assert "columns, highs" in refused(few, "delta-probability:0.5", solver="simplex")
     assert "true, false" in refused(few, "delta-probability:0.5", joint="maybe")

@@ -1,4 +1,4 @@
-"""Who is behind a masked record: for somebody who knows groups and tables, and for somebody who does not."""
+"""Who is behind a masked record: for somebody who knows groups and chances, and for somebody who does not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ROUNDED = 1 + 1e-9  # what floats may add to a belief that is exactly what is a
 
 @dataclass(frozen=True)
 class Posterior:
-    """How surely somebody who knows groups and tables names the person behind a record, seeing all its columns.
+    """How surely somebody who knows groups and chances names the person behind a record, seeing all its columns.
 
     own      the probability given to the true person, on average; highest: of the most exposed one
     best     the probability of the likeliest person, on average
@@ -54,14 +54,14 @@ class Posterior:
 
     def sentence(self) -> str:
         return (
-            "Somebody who knew groups and tables would give the true person behind a record "
+            "Somebody who also knew the hidden groups and the chances would give the true person behind a record "
             f"{self.own:.1%} on average, and be more than 90 % sure of somebody for {self.nearly:.1%} of the records."
         )
 
 
 @dataclass(frozen=True)
 class Belief:
-    """What somebody who knows groups and tables believes of sensitive values, seeing all columns of all records.
+    """What somebody who knows groups and chances believes of sensitive values, seeing all columns of all records.
 
     own     the probability given to a person's true value, on average
     alone   the same for somebody who knows the groups only: what the ceilings are about
@@ -96,7 +96,7 @@ class MaskedView:
     promise      "column" or "record": which delta-probability it is
     columns      reached in each column
     carried      do the ceilings on sensitive values hold in every column of every table, too? None without ceilings
-    posterior    of somebody who knows groups and tables
+    posterior    of somebody who knows groups and chances
     belief       in sensitive values, of the same; None where there are none
     matching     of somebody who knows neither and matches records with what they know of a person (section 5.1)
     """
@@ -108,21 +108,38 @@ class MaskedView:
     belief: Belief | None
     matching: Recognition
 
+    def headline(self) -> str:
+        """What a promise about single columns leaves open, in one sentence."""
+        return (
+            "Nothing is promised for several columns together: somebody who has only these records and knows all "
+            f"quasi-identifiers of a person takes the right record for theirs with {self.found:.1%} on average; who "
+            f"also knew the hidden groups and the chances, with {self.posterior.own:.1%}."
+        )
+
+    @property
+    def found(self) -> float:
+        """How often the own record of a person is found, on average, when that is tried in the best way."""
+        return self.matching.at(self.matching.worst()).identity
+
     def sentences(self) -> Iterator[str]:
         if self.promise == "column":
-            yield "The promise is about single columns (column delta-probability), and rests on what stays secret:"
+            yield (
+                "The promise is about single columns (column delta-probability). All columns together say more, and "
+                "what they say is bounded by nothing but chance and what stays secret."
+            )
+            yield self.matching.sentence()
             yield self.posterior.sentence()
             if self.belief is not None:
                 yield self.belief.sentence()
             if self.carried is not None:
                 every = "also in every column of every table" if self.carried else "in the hidden groups only"
-                yield f"The ceilings on sensitive values are kept {every}."
+                yield f"The ceilings on sensitive values are kept {every}, not for all columns together."
         else:
             yield (
                 "The promise is about whole records (record delta-probability), also for somebody who knows groups, "
                 "quasi-identifiers and the method; who knows a person's sensitive value finds the records with it."
             )
-        yield self.matching.sentence()
+            yield self.matching.sentence()
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -269,7 +286,7 @@ def posterior_of(found: Floats) -> Posterior:
 
 
 def risk_of_posteriors(own: Floats) -> Risk:
-    """Chances of recognising people for somebody who knows groups and tables."""
+    """Chances of recognising people for somebody who knows groups and chances."""
     exposed = own > 1 / SMALL + 1e-12
     return Risk(
         highest=float(own.max()),

@@ -46,8 +46,10 @@ def judge_masked(release: Masked, table: Table | None, model: Model, before: Ris
     """Columns or records by the promise about identity, hidden groups by the one about values."""
     cover = release.cover
     if table is None or cover is None or release.links is None:
-        return _unjudged(release, model, before)
+        return _unjudged(release, model, before, (_BLIND,))
     problems = _problems(release, table, cover)
+    if release.rows != table.rows or len(cover.partition.group) != table.rows:
+        return _unjudged(release, model, before, problems)
     group = cover.partition.group.astype(np.int64)
     counts, prior = Counts.of_groups(group, table.values), Prior(tuple(release.counts.tolist()))
     verdict = judge(
@@ -100,12 +102,13 @@ def _people_above(model: Model, counts: Counts, prior: Prior, failing: Failing, 
     return int(cover.partition.size[broken].sum())
 
 
-def _unjudged(release: Masked, model: Model, before: Risk | None) -> Verdict:
+def _unjudged(release: Masked, model: Model, before: Risk | None, problems: tuple[str, ...]) -> Verdict:
     """Nothing is known, so nothing is said but that: no level is reached, and anybody may be recognised."""
+    by_column = release.against == "black box"
     parts = tuple(
         PartVerdict(
             guarantee=part.spec(),
-            sentence=part.sentence(),
+            sentence=_of_one_column(part) if by_column and isinstance(part, DeltaProbability) else part.sentence(),
             holds=False,
             level=0.0 if part.larger_is_safer else math.inf,
             people_above=release.rows,
@@ -127,7 +130,7 @@ def _unjudged(release: Masked, model: Model, before: Risk | None) -> Verdict:
         against="black box",
         risk_after=Risk(1.0, 1.0, 1.0, 1.0, release.rows, 1.0),
         risk_before=before,
-        problems=(_BLIND,),
+        problems=problems,
     )
 
 
@@ -156,11 +159,9 @@ def _problems(release: Masked, table: Table, cover: Cover) -> tuple[str, ...]:
 
 def known_codes(release: Masked, table: Table) -> npt.NDArray[np.int32] | None:
     """What the record of every person shows, in the codes of the table; None when a value is not one of the table's."""
-    columns = []
-    for j, attribute in enumerate(release.quasi):
-        place = {label: code for code, label in enumerate(table.quasi[j].labels.tolist())}
-        renamed = np.array([place.get(label, -1) for label in attribute.labels.tolist()], dtype=np.int32)
-        columns.append(renamed[release.codes[release.links, j]])
+    columns = [
+        attribute.codes_in(table.quasi[j])[release.codes[release.links, j]] for j, attribute in enumerate(release.quasi)
+    ]
     codes = np.stack(columns, axis=1)
     return None if (codes < 0).any() else codes
 
@@ -221,8 +222,11 @@ def _named(
     part: Model, judged: PartVerdict, view: MaskedView, failing: Failing, table: Table, cover: Cover
 ) -> PartVerdict:
     """The judgement under the name of what was judged."""
+    if part.about != "identity" and view.promise == "column":
+        sentence = f"for somebody who knows the hidden groups and looks at no other column, {judged.sentence}"
+        return replace(judged, name=f"hidden-group {part.name}", sentence=sentence)
     if part.about != "identity":
-        return replace(judged, sentence=f"in the hidden groups, {judged.sentence}")
+        return judged
     if view.promise == "record":
         return replace(judged, name="record delta-probability" if isinstance(part, DeltaProbability) else "")
     if isinstance(part, DeltaProbability):
@@ -255,12 +259,16 @@ def _of_columns(
     return replace(
         judged,
         name="column delta-probability",
-        sentence=(
-            "nobody is the origin of a value shown in one column with a probability above "
-            f"{float(part.delta):.4g}; nothing is promised for several columns together"
-        ),
+        sentence=_of_one_column(part),
         holds=all(column.holds for column in view.columns),
         level=float(reached),
         people_above=int(cover.partition.size[broken].sum()),
         witness=witness,
+    )
+
+
+def _of_one_column(part: DeltaProbability) -> str:
+    return (
+        "nobody is the origin of a value shown in one column with a probability above "
+        f"{float(part.delta):.4g}; nothing is promised for several columns together"
     )

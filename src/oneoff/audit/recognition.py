@@ -124,11 +124,14 @@ class Recognition:
         value = ""
         if worst.attribute is not None:
             shown = _percent(worst.attribute, worst.attribute_interval)
-            value = f"; the person's sensitive value then has a share of {shown} on the records found"
+            value = f"; the records found show the person's sensitive value with a share of {shown}"
+        how = "looks it up" if self.quasi == 1 else "looks up all of them"
+        if worst.p_match < 1:
+            how = f"looks up each with probability {worst.p_match:.2f} (P_match; this finds most)"
         return (
-            f"Somebody who knows {known} of a person and looks up each of them with probability {worst.p_match:.2f} "
-            f"(which finds most) takes the right record for the person's with probability "
-            f"{_percent(worst.identity, worst.identity_interval)}{value}; {self._basis()}."
+            f"Somebody who has only the records, knows {known} of a person and {how} takes the right record for the "
+            f"person's with probability {_percent(worst.identity, worst.identity_interval)} on average over people"
+            f"{value}; {self._basis()}."
         )
 
     def _basis(self) -> str:
@@ -137,14 +140,18 @@ class Recognition:
             return f"exact, over {people} and all combinations"
         return f"estimated from random draws that looked at {people}"
 
+    def _by_used(self, sums: tuple[float, ...]) -> list[float]:
+        """Disclosure when none, one, .. all of the quasi-identifiers are used, whichever."""
+        return list(_floats(np.array(sums) / _subsets_of_size(self.quasi)))
+
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON with stable keys."""
         return {
             "quasi": self.quasi,
             "people": self.people,
             "exact": self.exact,
-            "identity": list(self.identity),
-            "attribute": None if self.attribute is None else list(self.attribute),
+            "identity_by_used": self._by_used(self.identity),
+            "attribute_by_used": None if self.attribute is None else self._by_used(self.attribute),
             "worst": self.worst(),
             "curve": [self.at(tenth / 10).as_dict() for tenth in range(11)],
             "sentence": self.sentence(),
@@ -268,8 +275,8 @@ def _columns(release: Masked | Perturbed | Bucketized, table: Table) -> Codes:
 
 def _places(attribute: Attribute, known: Attribute) -> Codes:
     """The code among the known labels of every label of the attribute; one more than the last when it has none."""
-    place = {label: code for code, label in enumerate(known.labels.tolist())}
-    return np.array([place.get(label, known.size) for label in attribute.labels.tolist()], dtype=np.int32)
+    codes = attribute.codes_in(known)
+    return np.where(codes < 0, np.int32(known.size), codes)
 
 
 def _files(release: Masked | Perturbed | Bucketized, table: Table, links: Ints) -> Files:

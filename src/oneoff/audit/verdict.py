@@ -155,7 +155,7 @@ class Verdict:
         if self.by_count_only:
             return f"{subject} by count {found} {self._by_count()}"
         if self.holds and self.masked is not None and self.masked.promise == "column":
-            return f"{subject} for single columns {found} {self.masked.posterior.sentence()}"
+            return f"{subject} for single columns {found} {self.masked.headline()}"
         insider = " The method keeps it also against somebody who knows how the release was made."
         return f"{subject} {found}{insider if self.holds and self.stands_against == 'insider' != self.against else ''}"
 

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee
+from oneoff.errors import BadValue, MethodMismatch, OneoffError, UnreachableGuarantee
 from oneoff.mechanisms.output_tables import Limits, Solved, random_output_tables
 from oneoff.mechanisms.partitioning.mondrian import mondrian
 from oneoff.mechanisms.partitioning.packing import packing
@@ -67,10 +67,11 @@ def mutual_cover(
     """
     rng = rng or np.random.default_rng()
     say = report or (lambda share: None)
-    refuse_all_but_ceilings("mutual-cover", table, model, sets=not joint)
-    limits = _limits(table, model, diverse)
+    refuse_all_but_ceilings("mutual-cover", table, model, sets=True)
     _refuse(joint, average, randomize_unchanged, diverse, solver)
+    limits = _limits(table, model, diverse)
     if joint:
+        _refuse_joint(table, model, {"average": average != 4, "cuts": cuts != "relaxed", "solver": solver != "columns"})
         groups = _exchange_groups(table, model, effort, rng, say)
         return Cover(groups, (), notes=groups.notes)
     partition = mondrian(table, model, cuts=cuts, effort=effort, rng=rng, report=lambda share: say(_GROUPING * share))
@@ -112,9 +113,11 @@ def _limits(table: Table, model: Model, diverse: bool) -> Limits:
     caps = model.caps(table.counts) if diverse else None
     if diverse and (caps is None or caps.floor is not None or caps.sets):
         raise BadValue(
-            "there are no ceilings to carry into the tables, or also floors or ceilings on branches, which cannot be",
-            allowed="diverse with a promise such as l-diversity:5",
+            "diverse needs ceilings on single values to keep in every column"
+            + ("" if caps is None else ", and this promise also has " + ("branches" if caps.sets else "floors")),
+            allowed="diverse with l-diversity, beta-likeness, basic-beta-likeness, f-privacy or rho-privacy",
             got=model.spec(),
+            hint="join one of them: delta-probability:0.2+l-diversity:5" if caps is None else "leave diverse out",
         )
     return Limits(min(deltas), None if caps is None else tuple(min(cap, Fraction(1)) for cap in caps.ceiling))
 
@@ -129,16 +132,45 @@ def _refuse(joint: bool, average: int, randomize_unchanged: bool, diverse: bool,
             raise BadValue(f"{name} is not a truth value", allowed="true, false", got=repr(value))
     if diverse and randomize_unchanged:
         raise BadValue(
-            "who is changed afterwards is not in the tables",
-            allowed="diverse without randomize_unchanged",
-            got="diverse and randomize_unchanged",
+            "randomize_unchanged changes people after the draw, and so the ceilings that diverse keeps in columns",
+            allowed="diverse or randomize_unchanged",
+            got="both",
+            hint="leave randomize_unchanged out",
         )
-    if joint and (randomize_unchanged or diverse):
+    if joint and diverse:
         raise BadValue(
-            "joint has no random output tables",
-            allowed="joint without randomize_unchanged and diverse: whole records are exchanged, so nothing is left to "
-            "carry into tables, and who is unchanged is chance",
-            got="joint and " + ("randomize_unchanged" if randomize_unchanged else "diverse"),
+            "joint keeps the ceilings for every person already",
+            allowed="joint or diverse",
+            got="both",
+            hint="leave diverse out",
+        )
+    if joint and randomize_unchanged:
+        raise BadValue(
+            "joint exchanges whole records, and who keeps their own is part of the chance that protects everybody",
+            allowed="joint or randomize_unchanged",
+            got="both",
+            hint="leave randomize_unchanged out",
+        )
+
+
+def _refuse_joint(table: Table, model: Model, given: dict[str, bool]) -> None:
+    """What whole records have no use for, and promises that no groups keep against an insider."""
+    unused = [name for name, chosen in given.items() if chosen]
+    if unused:
+        raise BadValue(
+            f"joint has no random output tables, so there is no use for {unused[0]}",
+            allowed="joint with effort at most",
+            got=f"joint and {unused[0]}",
+            hint=f"leave {unused[0]} out",
+        )
+    branches = [part.spec() for part in model.parts() if (caps := part.caps(table.counts)) is not None and caps.sets]
+    if branches:
+        raise MethodMismatch(
+            f"mutual-cover with joint does not keep {branches[0]}: no groups for ceilings on branches stand against an "
+            "insider",
+            allowed="delta-probability, alone or joined with ceilings on single values",
+            got=model.spec(),
+            hint="leave joint out: the hidden groups then keep it",
         )
 
 

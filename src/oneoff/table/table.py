@@ -84,6 +84,12 @@ class Attribute:
         labels: npt.NDArray[Any] = self.labels[codes]
         return labels
 
+    def codes_in(self, other: Attribute) -> Codes:
+        """The code that each label has in another domain, such as that of the table a release was made from; -1 where
+        it has none."""
+        place = {label: code for code, label in enumerate(other.labels.tolist())}
+        return np.array([place.get(label, -1) for label in self.labels.tolist()], dtype=np.int32)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.errors import OneoffError
 from oneoff.releases import Masked
 from oneoff.table import Table
 from oneoff.table.distance import displacement
@@ -64,6 +65,12 @@ class Masking:
 
 def masking(release: Masked, table: Table) -> Masking:
     """Compare masked records with the table they were made from."""
+    if release.rows != table.rows or len(release.quasi) != len(table.quasi):
+        raise OneoffError(
+            "the release is not one of this table",
+            allowed=f"{release.rows:,} people with {len(release.quasi)} quasi-identifiers, as in the release",
+            got=f"{table.rows:,} with {len(table.quasi)}",
+        )
     shown = [renamed(a, table.quasi[j])[release.codes[:, j]] for j, a in enumerate(release.quasi)]
     true = [*table.codes.T]
     single = [_apart(shown[j], true[j], attribute.size) for j, attribute in enumerate(table.quasi)]

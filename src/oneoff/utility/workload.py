@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, OneoffError
+from oneoff.errors import BadValue, OneoffError, listing
 from oneoff.releases import Bucketized, Cells, Generalized, Masked, Nodes, Perturbed, Published, Ranges
 from oneoff.table import Attribute, Table
 
@@ -109,8 +109,14 @@ def _codes(release: Perturbed | Bucketized | Masked, table: Table) -> npt.NDArra
 
 def renamed(attribute: Attribute, known: Attribute) -> npt.NDArray[np.int32]:
     """The code in the table of every code of the release."""
-    place = {label: code for code, label in enumerate(known.labels.tolist())}
-    return np.array([place[label] for label in attribute.labels.tolist()], dtype=np.int32)
+    codes = attribute.codes_in(known)
+    if (codes < 0).any():
+        raise OneoffError(
+            f"the release is not one of this table: it shows values of {attribute.name!r} that nobody in it has",
+            allowed="the table the release was made from",
+            got=listing(attribute.labels[codes < 0][:5]),
+        )
+    return codes
 
 
 def _one_each(values: npt.NDArray[np.integer[Any]], table: Table) -> csr_array:
