@@ -16,6 +16,10 @@ from numba import njit
 
 __all__ = ["cover_shapes"]
 
+# Lines of an array as wide as the longest of them: of every row of the table the people, the most parts of a unit that
+# may be theirs, and their sensitive value; of every sensitive value its ceiling in parts; and two to work in.
+_PEOPLE, _MOST, _KIND, _CEILING, _ROOM, _TAKEN = range(6)
+
 _CLOSE = 1e-9
 _SMOOTH = 0.9
 _LOW = np.uint64(2**32 - 1)
@@ -37,8 +41,8 @@ def _distance(position: Any, ancestor: Any, a: int, b: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _bundle(gain: Any, order: Any, most: Any, kind: Any, room: Any, ceiling: Any, unit: int, taken: Any) -> float:
-    """Fill a unit with the greatest gain; `taken` gets the part of every row, the gain of the unit is returned.
+def _bundle(gain: Any, order: Any, whole: Any, unit: int) -> float:
+    """Fill a unit with the greatest gain; _TAKEN gets the part of every row, the gain of the unit is returned.
 
     order   the rows in the order they had when the column was last looked at, which is nearly the one they need now
     """
@@ -48,13 +52,13 @@ def _bundle(gain: Any, order: Any, most: Any, kind: Any, room: Any, ceiling: Any
             order[at] = order[at - 1]
             at -= 1
         order[at] = i
-        taken[i] = 0
-        room[kind[i]] = ceiling[kind[i]]
+        whole[_TAKEN, i] = 0
+        whole[_ROOM, whole[_KIND, i]] = whole[_CEILING, whole[_KIND, i]]
     left, total = unit, 0.0
     for i in order:
-        part = min(most[i], room[kind[i]], left)
-        taken[i] = part
-        room[kind[i]] -= part
+        part = min(whole[_MOST, i], whole[_ROOM, whole[_KIND, i]], left)
+        whole[_TAKEN, i] = part
+        whole[_ROOM, whole[_KIND, i]] -= part
         left -= part
         total += part * gain[i]
         if left == 0:
@@ -87,16 +91,15 @@ def _times(matrix: Any, vector: Any, result: Any) -> None:
 def _best_bundle(cost: Any, price: Any, whole: Any, unit: int, order: Any, gain: Any, found: Any) -> Any:
     """(gain, column) of the bundle with the greatest gain under some prices; `found` gets its parts."""
     rows, columns = cost.shape
-    _, most, kind, ceiling, room, taken = whole
     best, where = -np.inf, 0
     for j in range(columns):
         for i in range(rows):
             gain[i] = price[i] - cost[i, j]
-        total = _bundle(gain, order[j], most, kind, room, ceiling, unit, taken)
+        total = _bundle(gain, order[j], whole, unit)
         if total > best:
             best, where = total, j
             for i in range(rows):
-                found[i] = taken[i]
+                found[i] = whole[_TAKEN, i]
     return best, where
 
 
@@ -130,7 +133,6 @@ def _improve(cost: Any, scale: float, whole: Any, unit: int, basis: Any, used: A
     Bundles are looked for under prices near to those that gave the best bound so far (Wentges 1997): by their own
     prices alone, tables of many rows take several times as many steps.
 
-    whole   people, the most parts of a unit that may be theirs, their sensitive value; ceilings; and two to work in
     basis   the inverse of the matrix of bundles in use
     used    [b]: the parts of bundle b in use, and last the column it is for: -1 for one that stands for nothing
     """
@@ -138,7 +140,7 @@ def _improve(cost: Any, scale: float, whole: Any, unit: int, basis: Any, used: A
     price, gain, level, own, turn, found, target, centre, between = work
     everybody, bound, begun = 0.0, -np.inf, True
     for i in range(rows):
-        target[i] = whole[0][i] * (1.0 + 1e-8 * (1.0 + i))  # no two steps are equally long
+        target[i] = whole[_PEOPLE, i] * (1.0 + 1e-8 * (1.0 + i))  # no two steps are equally long
         everybody += target[i]
         own[i] = _price(cost, used[i, :rows], used[i, rows], 1e4 * scale)
         begun = begun and used[i, rows] >= 0
@@ -190,7 +192,7 @@ def _nearest(cost: Any, people: Any) -> int:
     best, least = 0, np.inf
     for j in range(cost.shape[1]):
         total = 0.0
-        for i in range(len(people)):
+        for i in range(len(cost)):
             total += people[i] * cost[i, j]
         if total < least:
             best, least = j, total
@@ -201,7 +203,7 @@ def _nearest(cost: Any, people: Any) -> int:
 def _vertices(cost: Any, noisy: Any, whole: Any, unit: int, nearest: int, levels: Any, bundles: Any) -> int:
     """Bundles of tables with the least cost, and how much of each: as many tables as there is room for, or fewer."""
     rows, columns = cost.shape
-    people = whole[0]
+    people = whole[_PEOPLE]
     basis, used = np.zeros((rows, rows)), np.zeros((rows, rows + 1), np.int64)
     work, order = np.empty((9, rows)), np.empty((columns, rows), np.int64)
     everybody, scale = 0, 0.0
@@ -267,13 +269,14 @@ def _within(part: int, limit: Any, everybody: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _kept(weight: Any, people: Any, limits: Any, kind: Any, part: Any) -> bool:
+def _kept(weight: Any, whole: Any, limits: Any) -> bool:
     """No row has more than delta of a column, and no sensitive value more than its ceiling of it."""
+    people, kind, part = whole[_PEOPLE], whole[_KIND], whole[_ROOM]
     for j in range(weight.shape[1]):
         everybody, likeliest = 0, 0
         for s in range(len(limits) - 1):
             part[s] = 0
-        for i in range(len(people)):
+        for i in range(len(weight)):
             likeliest = max(likeliest, weight[i, j])
             everybody += people[i] * weight[i, j]
             part[kind[i]] += people[i] * weight[i, j]
@@ -286,10 +289,11 @@ def _kept(weight: Any, people: Any, limits: Any, kind: Any, part: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _common(numbers: Any, most: int) -> int:
-    """The least common multiple, or 0 when that is above `most`."""
+def _common(numbers: Any, many: int, most: int) -> int:
+    """The least common multiple of so many of the numbers, or 0 when that is above `most`."""
     multiple = 1
-    for number in numbers:
+    for k in range(many):
+        number = numbers[k]
         a, b = multiple, number
         while b:
             a, b = b, a % b
@@ -300,40 +304,40 @@ def _common(numbers: Any, most: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _parts(whole: Any, limits: Any, everybody: int, total: int) -> Any:
+def _parts(whole: Any, rows: int, limits: Any, everybody: int, total: int) -> Any:
     """(unit, step): the parts of a unit, and what multiples of bundles are divisible by; limits in parts go to whole.
 
     With a common denominator all is exact. Without one limits are rounded down, but not below what the whole group has.
     Where weights of people who share a row cannot all be whole, a millionth of each limit is left for rounding.
     """
-    people, most, kind, ceiling, room, _ = whole
-    unit = _common(limits[:, 1], 100_000)
+    people, room = whole[_PEOPLE], whole[_ROOM]
+    unit = _common(limits[:, 1], len(limits), 100_000)
     if unit == 0:
         unit = everybody * (1 + 100_000 // everybody)
-    step = _common(people, total // (unit * 100_000))
+    step = _common(people, rows, total // (unit * 100_000))
     loose = step == 0
     if loose:
         unit, step = everybody * (1 + 4_000_000 // everybody), 1
     for s in range(len(limits) - 1):
         room[s] = 0
-    for i in range(len(people)):
-        room[kind[i]] += people[i] * (unit // everybody)
+    for i in range(rows):
+        room[whole[_KIND, i]] += people[i] * (unit // everybody)
     for s in range(len(limits)):
         parts = limits[s, 0] * unit // limits[s, 1]
         if loose:
             parts = max(parts - 1 - parts // 1_000_000, unit // everybody if s == 0 else room[s - 1])
         if s > 0:
-            ceiling[s - 1] = parts
+            whole[_CEILING, s - 1] = parts
             continue
-        for i in range(len(people)):
-            most[i] = people[i] * parts
+        for i in range(rows):
+            whole[_MOST, i] = people[i] * parts
     return unit, step
 
 
 @njit(cache=True, nogil=True)
 def _fill(levels: Any, bundles: Any, people: Any, unit: int, step: int, scale: float, weight: Any) -> None:
     """Add up multiples of the bundles of some tables."""
-    rows = len(people)
+    rows = len(weight)
     for i in range(rows):
         for j in range(weight.shape[1]):
             weight[i, j] = 0
@@ -356,12 +360,12 @@ def _table(cost: Any, noisy: Any, whole: Any, limits: Any, average: int, total: 
     What rounding leaves over, and a little more so that all have some of it, goes to the column nearest to all: there
     it is nearly the same for everybody. The more is put aside the more equal it is; in the end all show the same.
     """
-    people, rows, everybody = whole[0], cost.shape[0], 0
+    people, rows, everybody = whole[_PEOPLE], len(cost), 0
     for i in range(rows):
         everybody += people[i]
     nearest, aside, found = _nearest(cost, people), 1.0, 1
     if nearest >= 0 and limits[0, 0] * everybody > limits[0, 1]:
-        unit, step = _parts(whole, limits, everybody, total)
+        unit, step = _parts(whole, rows, limits, everybody, total)
         levels, bundles = np.empty((average, rows)), np.empty((average, rows, rows + 1), np.int64)
         found, aside = _vertices(cost, noisy, whole, unit, nearest, levels, bundles), 0.0
         while found > 0 and aside < 0.5:
@@ -374,7 +378,7 @@ def _table(cost: Any, noisy: Any, whole: Any, limits: Any, average: int, total: 
                     left -= weight[i, j]
                 room = room and left >= 0
                 weight[i, nearest] += left
-            if room and _kept(weight, people, limits, whole[2], whole[4]):
+            if room and _kept(weight, whole, limits):
                 return aside
             aside = max(10.0 * aside, 1e-10)
         aside = 1.0
@@ -401,16 +405,14 @@ def cover_shapes(
     for t in range(first, last):
         many, shows = row_start[t + 1] - row_start[t], column_start[t + 1] - column_start[t]
         cost, noisy = np.empty((many, shows)), np.empty((many, shows))
-        # people, most, kind, ceiling, room and taken of `_improve`, each as long as the longest
         whole = np.zeros((6, max(many, len(limits))), np.int64)
         for i in range(many):
             r = row_start[t] + i
-            whole[0, i], whole[2, i] = rows[r, 1], rows[r, 2]
+            whole[_PEOPLE, i], whole[_KIND, i] = rows[r, 1], rows[r, 2]
             for j in range(shows):
                 cost[i, j] = _distance(position, ancestor, rows[r, 0], columns[column_start[t] + j])
         own = weight[out_start[t] : out_start[t + 1]].reshape(many, shows)
-        lists = whole[0, :many], whole[1, :many], whole[2, :many], whole[3], whole[4], whole[5, :many]
-        found[t, 1] = _table(cost, noisy, lists, limits, average, total, own)
+        found[t, 1] = _table(cost, noisy, whole, limits, average, total, own)
         for i in range(many):
             for j in range(shows):
-                found[t, 0] += whole[0, i] * cost[i, j] * own[i, j] / total
+                found[t, 0] += whole[_PEOPLE, i] * cost[i, j] * own[i, j] / total

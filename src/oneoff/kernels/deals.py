@@ -115,7 +115,7 @@ def _redeal(
             for i in range(many):
                 g, new = deal.owner[0, i], i if settled else chosen[i]
                 member[start[groups[g]] + deal.owner[1, i]] = deal.owner[2, new]
-                chunk.code[chunk.first[g] + deal.owner[1, i]] = deal.code[new]
+                _write(chunk.code[chunk.first[g] + deal.owner[1, i]], deal.code[new])
                 _count(space, chunk, table, g, deal.code[new], 1)
 
 
@@ -193,6 +193,13 @@ def _count(space: Any, chunk: Any, table: Any, g: int, code: Any, step: int) -> 
 
 
 @njit(cache=True)
+def _write(row: Any, code: Any) -> None:
+    """One by one: numba takes seconds to compile the copy of an array, with a message for every way it can fail."""
+    for a in range(len(code)):
+        row[a] = code[a]
+
+
+@njit(cache=True)
 def _collect(chunk: Any, table: Any, start: Any, member: Any, groups: Any, offer: Any, deal: Any) -> int:
     """Whom the groups offer in this deal; how many they are."""
     many, sets, d = 0, len(table.sets), deal.code.shape[1] - 1
@@ -202,7 +209,7 @@ def _collect(chunk: Any, table: Any, start: Any, member: Any, groups: Any, offer
             continue
         code = chunk.code[chunk.first[g] + at]
         deal.owner[0, many], deal.owner[1, many], deal.owner[2, many] = g, at, member[start[groups[g]] + at]
-        deal.code[many] = code
+        _write(deal.code[many], code)
         for t in range(sets):
             deal.look[many, t] = code[table.sets[t]]
         deal.look[many, sets] = code[d]
