@@ -8,6 +8,7 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,8 @@ from oneoff.kernels.groups import assemble, total_loss
 from oneoff.kernels.matching import UNIT, rematch
 from oneoff.kernels.planning import alike
 from oneoff.mechanisms.space import curve_order, space_of
-from oneoff.table import Attribute, Table
+from oneoff.table import Attribute, Hierarchy, Table
+from oneoff.table.read import read_table
 from tests.tables import tables
 from tests.twins import box_loss
 
@@ -111,6 +113,15 @@ def test_total_loss(people: Grouped) -> None:
     loss = total_loss(people.table.codes, space_of(people.table), people.start, people.member)
     slow = [len(group) * box_loss(people.table, group) * UNIT for group in people.groups]
     assert loss == pytest.approx(slow, abs=len(people.table.quasi) * people.table.rows)
+
+
+def test_who_is_alone_costs_nothing_also_with_a_hierarchy() -> None:
+    """8 and a, alone, is to be exchanged with -4 and c of a group of three: 1 + 0 there instead of 1/4 + 1."""
+    tree = Hierarchy.from_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]])
+    frame = pl.DataFrame({"x": [8, -4, -4, -4, -1], "c": [*"aacaa"]})
+    people = Grouped(read_table(frame, quasi=["x", "c"], hierarchies={"c": tree}), np.array([0, 1, 2, 5]), np.arange(5))
+    after = people.redealt(NO_LIMITS, *whole(people), np.array([[0], [-1], [0]], dtype=np.int32))
+    assert after.member.tolist() == [2, 1, 0, 3, 4]
 
 
 @given(grouped(), st.booleans(), st.data())

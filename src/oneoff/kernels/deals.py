@@ -226,7 +226,7 @@ def _prices(chunk: Any, table: Any, deal: Any, i: int, many: int, soft: float, s
     size, list_ = chunk.first[g + 1] - chunk.first[g], table.price[g]
     for j in range(many):
         found = 0
-        for t in range(sets):
+        for t in range(sets if size > 1 else 0):  # alone, anybody costs nothing
             found += list_[deal.look[j, t]]
         sums[j] = found
     if size > 1:
