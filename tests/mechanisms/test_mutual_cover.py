@@ -22,7 +22,7 @@ from oneoff.mechanisms.output_tables import Limits, Solved, random_output_tables
 from oneoff.models import DeltaProbability, LDiversity
 from oneoff.models.spec import parse
 from oneoff.plans import Cover, Partition, RandomTable
-from oneoff.plans.cover import TOTAL
+from oneoff.plans.cover import LARGEST_GROUP, TOTAL
 from oneoff.publish import publish
 from oneoff.releases import Masked, mask
 from oneoff.table import Attribute, Hierarchy, Table
@@ -452,6 +452,9 @@ def test_what_cannot_be_done_is_refused(people: Table) -> None:
     pairs = np.array([0, 0, 1, 1, 1], dtype=np.int32)
     with pytest.raises(UnreachableGuarantee, match="1/2 or weaker"):
         random_output_tables(pairs, pairs, pairs, LINE, Limits(Fraction(1, 3)))
+    crowd = np.zeros(LARGEST_GROUP + 1, dtype=np.int32)
+    with pytest.raises(BadValue, match="too many people"):
+        random_output_tables(crowd, crowd, crowd, LINE, Limits(Fraction(1, 3)))
     with pytest.raises(BadValue, match="bound on recognising"):
         mutual_cover(few, LDiversity(2))
     with pytest.raises(MethodMismatch):

@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OneoffError, UnreachableGuarantee
+from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee
 from oneoff.models.numbers import fraction_below
 from oneoff.plans import RandomTable
-from oneoff.plans.cover import TOTAL
+from oneoff.plans.cover import LARGEST_GROUP, TOTAL
 from oneoff.table.distance import Ground
 
 __all__ = ["Limits", "Shapes", "Solved", "Sparse", "random_output_tables"]
@@ -121,7 +121,7 @@ def random_output_tables(
     code, values, group   of every person; values matter only with ceilings
     average               tables are the mean of so many that all have the least cost, which leaves more to chance
     """
-    _refuse_small_groups(group, limits.delta)
+    _refuse_sizes(np.bincount(group), limits.delta)
     shapes, row_of_person = _shapes(code, values if limits.ceilings else None, group, ground)
     of_group, first = _alike(shapes, ground, plain=limits.ceilings is None)
     distinct = _take(shapes, first)
@@ -139,9 +139,16 @@ def random_output_tables(
     return table, solved
 
 
-def _refuse_small_groups(group: npt.NDArray[np.int32], delta: Fraction) -> None:
+def _refuse_sizes(size: Ints, delta: Fraction) -> None:
     """In a group of m people somebody is the origin of a value with 1/m at least (Property 1)."""
-    smallest = int(np.bincount(group).min())
+    smallest, largest = int(size.min()), int(size.max())
+    if largest > LARGEST_GROUP:
+        raise BadValue(
+            "a group has too many people for its chances to be added up exactly",
+            allowed=f"groups of at most {LARGEST_GROUP:,} people",
+            got=f"{largest:,}",
+            hint="a weaker promise about sensitive values makes smaller groups; joint=true has no such limit",
+        )
     if delta * smallest < 1:
         raise UnreachableGuarantee(
             f"a group has {smallest} people, who cannot cover for one another to {float(delta):.4g}",

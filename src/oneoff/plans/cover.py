@@ -16,11 +16,12 @@ import numpy.typing as npt
 from oneoff.errors import OneoffError
 from oneoff.plans.partition import Partition
 
-__all__ = ["TOTAL", "Columns", "Cover", "RandomTable"]
+__all__ = ["LARGEST_GROUP", "TOTAL", "Columns", "Cover", "RandomTable"]
 
 Ints = npt.NDArray[np.int64]
 
 TOTAL = 2**40  # what the weights of a row sum up to
+LARGEST_GROUP = 2**22  # people whose weights are still added up exactly in 64 bits
 
 
 class Columns(NamedTuple):
@@ -133,6 +134,8 @@ class Cover:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.tables and int(self.partition.size.max()) > LARGEST_GROUP:
+            raise OneoffError("a group is too large for its weights to be added up exactly")
         for table in self.tables:
             if len(table.row) != len(self.partition.group):
                 raise OneoffError("a random output table is not one for these people")
