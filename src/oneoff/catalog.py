@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,11 @@ from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring, slow_
 from oneoff.mechanisms.mutual_cover import mutual_cover
 from oneoff.mechanisms.partitioning import burel, dmondrian, hilbert, mondrian, packing, sabre, transversal
 from oneoff.mechanisms.perturbation import perturbation
-from oneoff.models import EXAMPLES, Model
+from oneoff.models import EXAMPLES, DeltaProbability, KAnonymity, Model, parse
 from oneoff.plans import Channel, Cover, Links, Partition
 from oneoff.table import Table
 
-__all__ = ["METHODS", "MODELS", "Method", "choose"]
+__all__ = ["METHODS", "MODELS", "Method", "choose", "named"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class Method:
     reports: bool = False  # takes a function to report progress to
     needs: frozenset[str] = frozenset()
     forewarn: Callable[[Table, Model, Mapping[str, Any]], str] | None = None  # what to say before it starts, or nothing
+    caution: Callable[[Table, Model, Mapping[str, Any]], str] | None = None  # and before the release is written
     only_if: tuple[str, str] | None = None
     sound_if: str | None = None
     only_for: frozenset[str] | None = None
@@ -63,6 +64,31 @@ class Method:
             return "nobody"
         return self.against
 
+    def against_whom(self) -> str:
+        """The same before options and a promise are chosen: all there is to know."""
+        text = self.against
+        if self.only_if is not None:
+            text = f"{text} with {'='.join(self.only_if)}, otherwise nobody"
+        if self.only_for is not None:
+            text = f"{text} for {', '.join(sorted(self.only_for))}, otherwise nobody"
+        if self.sound_if is not None:
+            text = f"{text}; insider with {self.sound_if}=true"
+        return f"{text}; insider for {', '.join(sorted(self.blind))} alone" if self.blind else text
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `oneoff methods --json` prints; keys are stable."""
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "output": self.output,
+            "form": self.form,
+            "stands_against": self.against_whom(),
+            "promises": [name for name in MODELS if name in self.serves],
+            "needs": [name for name in MODELS if name in self.needs],
+            "options": list(self.options),
+            "comparator": self.comparator,
+        }
+
     def serves_promise(self, model: Model) -> bool:
         """Can the method keep it? Every part is served, and one of those it cannot do without is among them."""
         names = {part.name for part in model.parts()}
@@ -72,16 +98,46 @@ class Method:
         if self.serves_promise(model):
             return
         others = [method.name for method in METHODS.values() if method.serves_promise(model)]
-        needed = f", at least one of {', '.join(sorted(self.needs))}" if self.needs else ""
+        if self._lacks_only_needs(model):
+            needed = f"{'one of ' * (len(self.needs) > 1)}{', '.join(sorted(self.needs))}"
+            raise MethodMismatch(
+                f"{self.name} needs {needed}",
+                allowed=f"{needed}, alone or joined with {', '.join(sorted(self.serves - self.needs) or ['others'])}",
+                got=model.spec(),
+                hint=f"--guarantee {self._nearest_promise(model)}; methods that keep {model.spec()} as it is: "
+                f"{', '.join(others) or 'none yet'}",
+            )
         raise MethodMismatch(
             f"{self.name} does not keep {model.spec()}",
-            allowed=", ".join(sorted(self.serves)) + needed,
+            allowed=", ".join(sorted(self.serves)),
             got=model.spec(),
             hint=f"methods that do: {', '.join(others) or 'none yet'}",
         )
 
+    def _lacks_only_needs(self, model: Model) -> bool:
+        """Would it keep the promise, if only what it cannot do without were among its parts?"""
+        names = {part.name for part in model.parts()}
+        said_otherwise = {KAnonymity.name} if DeltaProbability.name in self.needs else set()
+        return bool(self.needs) and not names & self.needs and names <= self.serves | said_otherwise
+
+    def _nearest_promise(self, model: Model) -> str:
+        """What the method needs, joined with those parts of the promise that it can keep.
+
+        k people who look the same are recognised with probability 1/k, so k-anonymity says which delta was meant.
+        """
+        needed = next(name for name in MODELS if name in self.needs)
+        sizes = [part.k for part in model.parts() if isinstance(part, KAnonymity)]
+        first = f"{needed}:1/{max(sizes)}" if sizes and needed == DeltaProbability.name else _example(needed)
+        return "+".join([parse(first).spec(), *(part.spec() for part in model.parts() if part.name in self.serves)])
+
 
 MODELS: dict[str, str] = EXAMPLES
+
+
+def _example(name: str) -> str:
+    """The first of the ways in which a promise can be written."""
+    return MODELS[name].partition(" or ")[0]
+
 
 _ALL = frozenset(MODELS)
 _IDENTITY = frozenset({"k-anonymity", "delta-probability"})
@@ -283,7 +339,7 @@ METHODS: dict[str, Method] = {
         "replaces quasi-identifiers by those of similar people, by chance and as little as possible (paper 003)",
         reports=True,
         needs=frozenset({"delta-probability"}),
-        forewarn=_warn_of_masking,
+        caution=_warn_of_masking,
         sound_if="joint",
         form="masked",
     ),
@@ -327,15 +383,21 @@ def choose(name: str, model: Model) -> tuple[Method, str]:
     if name == "bucketization":
         METHODS["exact-size"].refuse_unserved(model)
         return METHODS["exact-size"], "of the methods that make buckets, exact-size loses least"
+    method = named(name, ["auto", *METHODS, "bucketization"])
+    method.refuse_unserved(model)
+    return method, "chosen by name"
+
+
+def named(name: str, allowed: Sequence[str] = ()) -> Method:
+    """The method of that name, or an error that lists what is allowed instead."""
     if name not in METHODS:
         raise BadValue(
             f"there is no method called {name!r}",
-            allowed=", ".join(["auto", *METHODS, "bucketization"]),
+            allowed=", ".join(allowed or METHODS),
             got=repr(name),
             hint=nearest(name, METHODS),
         )
-    METHODS[name].refuse_unserved(model)
-    return METHODS[name], "chosen by name"
+    return METHODS[name]
 
 
 def _best(model: Model) -> tuple[Method, str]:

@@ -24,10 +24,14 @@ __all__ = ["Comparison", "compare"]
 class Comparison:
     """What one method made of the table; only `method` and `refused` when it could not.
 
-    form          "generalized" quasi-identifiers, which have a loss to compare, or exact ones with values "perturbed"
-                  or "bucketized", which do not
+    form          "generalized" quasi-identifiers, which have a loss to compare, "masked" ones, or exact ones with
+                  values "perturbed" or "bucketized", which have none
+    iloss         what a person loses in all quasi-identifiers together, of generalized and of masked ones
     query_error   median relative error of 1,000 random count queries, which all of them have; None without a sensitive
                   value, or where there are too many values
+    worst         the belief nearest to what is allowed; where the promise is about single columns, in one of them
+    recognised    the chance of recognising a person, on average, which means the same for all of them; for masked
+                  records it is that of somebody who knows the hidden groups and the chances
     share_above   share of people above what the promise allows, in the records that would go out
     against       who the method stands against
     """
@@ -38,9 +42,11 @@ class Comparison:
     holds: bool | None = None
     form: str = ""
     gcp: float | None = None
+    iloss: float | None = None
     query_error: float | None = None
     worst: float | None = None
     allowed: float | None = None
+    recognised: float | None = None
     share_above: float | None = None
     groups: int | None = None
     against: str = ""
@@ -120,9 +126,11 @@ def _run(
         holds=verdict.holds,
         form=outcome.release.form,
         gcp=outcome.utility.gcp,
+        iloss=outcome.utility.iloss,
         query_error=_error(outcome.release, table, queries),
         worst=verdict.worst,
         allowed=verdict.witness.allowed,
+        recognised=verdict.risk_after.average,
         share_above=verdict.people_above / verdict.rows,
         groups=verdict.groups,
         against=outcome.release.against,

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from oneoff.audit import Verdict, audit
-from oneoff.catalog import Method, choose
-from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing
+from oneoff.catalog import METHODS, Method, choose
+from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing, nearest
 from oneoff.models import Counts, Model, Prior, parse
 from oneoff.plans import Channel, Cover, Links, Partition
 from oneoff.public import public_information
@@ -24,11 +24,12 @@ from oneoff.releases.cells import NumericAs
 from oneoff.table import Table
 from oneoff.utility import Utility, utility
 
-__all__ = ["Outcome", "anonymize", "publish"]
+__all__ = ["Outcome", "anonymize", "checked_seed", "publish"]
 
 Report = Callable[[str, float], None]
 
 _MANY_NUMBERS = 200  # different sensitive numbers
+_STRONGER = {"k-anonymity:1": "k-anonymity:5", "delta-probability:1": "delta-probability:0.2"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,7 @@ class Outcome:
             "reason": self.reason,
             "levels": self.verdict.as_dict()["levels"],
             "attacks": self.verdict.as_dict()["attacks"],
+            "masked": self.verdict.as_dict()["masked"],
             "utility": self.utility.as_dict(),
             "notices": list(self.notices),
         }
@@ -121,7 +123,7 @@ def publish(
     given = _checked_options(chosen, options or {})
     if given.get("public") is not None:
         given["public"] = public_information(given["public"], table)
-    seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
+    seed = secrets.randbits(128) if seed is None else checked_seed(seed)
     warning = chosen.forewarn(table, model, given) if chosen.forewarn else ""
     if warning and warn is not None:
         warn(warning)
@@ -131,6 +133,7 @@ def publish(
     if chosen.reports:
         given["report"] = lambda share: say("grouping", share)
     plan = chosen.run(table, model, **given)
+    caution = chosen.caution(table, model, given) if chosen.caution else ""
     say("writing boxes", 0.0)
     release = _release(table, plan, model, chosen, given, rng)
     say("auditing", 0.0)
@@ -143,13 +146,22 @@ def publish(
     measured = utility(release, table)
     say("done", 1.0)
     outcome = Outcome(
-        release, verdict, measured, reason, seed, time.perf_counter() - began, _notices(table, model, warning, plan)
+        release,
+        verdict,
+        measured,
+        reason,
+        seed,
+        time.perf_counter() - began,
+        _notices(table, model, [warning, caution], plan),
     )
     return replace(outcome, release=_with_private_half(outcome, table, job))
 
 
-def _notices(table: Table, model: Model, warning: str, plan: Partition | Links | Channel | Cover) -> tuple[str, ...]:
-    said = [notice for notice in (_many_numbers(table, model), _unprotected(table, model), warning) if notice]
+def _notices(
+    table: Table, model: Model, warnings: list[str], plan: Partition | Links | Channel | Cover
+) -> tuple[str, ...]:
+    told = (_many_numbers(table, model), _unprotected(table, model), _nothing_promised(table, model), *warnings)
+    said = [notice for notice in told if notice]
     return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover) else ()))
 
 
@@ -164,6 +176,14 @@ def _many_numbers(table: Table, model: Model) -> str:
         f"{sensitive.name!r} has {sensitive.size:,} different numbers, and each is protected on its own, not those "
         "near it; --bins 50 (bins=50 in read_table) would protect 50 ranges instead"
     )
+
+
+def _nothing_promised(table: Table, model: Model) -> str:
+    """A crowd of one hides nobody, however truly it is said that the promise holds."""
+    empty = [part.spec() for part in model.parts() if part.about == "identity" and part.parameter() == 1]
+    if not empty or table.rows == 1:  # a single person has nobody to hide among
+        return ""
+    return f"{empty[0]} promises nothing: anybody may be recognised for sure; {_STRONGER[empty[0]]} would hide people"
 
 
 def _unprotected(table: Table, model: Model) -> str:
@@ -213,12 +233,14 @@ def refuse_unreachable(table: Table, model: Model) -> None:
     for part in model.parts():
         if part.holds(whole, prior):
             continue
-        nearest = _nearest(part, whole, prior)
+        strongest = _strongest(part, whole, prior)
         raise UnreachableGuarantee(
             f"no release of this table can keep {part.spec()}{_culprit(table, part, prior)}",
-            allowed=f"{nearest} or weaker" if nearest else "no promise of this kind",
+            allowed=f"{strongest} or weaker" if strongest else "no promise of this kind",
             got=part.spec(),
-            hint=f"--guarantee {nearest} is the strongest of its kind" if nearest else "choose another kind of promise",
+            hint=f"--guarantee {strongest} is the strongest of its kind"
+            if strongest
+            else "choose another kind of promise",
         )
 
 
@@ -241,7 +263,7 @@ def _culprit(table: Table, part: Model, prior: Prior) -> str:
     )
 
 
-def _nearest(part: Model, whole: Counts, prior: Prior) -> str:
+def _strongest(part: Model, whole: Counts, prior: Prior) -> str:
     """The strongest promise of the kind that the whole table keeps, rounded to the weak side; empty when none is."""
     level = part.worst_level(whole, prior)
     if isinstance(level, float) and not np.isfinite(level):
@@ -249,9 +271,9 @@ def _nearest(part: Model, whole: Counts, prior: Prior) -> str:
     step = 1000 if level >= 1 or level <= 0 else 10 ** (2 - math.floor(math.log10(float(level))))  # three digits
     rounded = int(level * step) / step if part.larger_is_safer else -int(-level * step // 1) / step
     for candidate in (rounded, level):
-        nearest = part.at(int(candidate) if candidate == int(candidate) else candidate)
-        if nearest.holds(whole, prior):
-            return nearest.spec()
+        strongest = part.at(int(candidate) if candidate == int(candidate) else candidate)
+        if strongest.holds(whole, prior):
+            return strongest.spec()
     return part.at(level).spec()
 
 
@@ -261,7 +283,8 @@ def _generator(seed: int, table: Table) -> np.random.Generator:
     return np.random.default_rng([seed, *np.frombuffer(digest, dtype=np.uint32).tolist()])
 
 
-def _checked_seed(seed: int) -> int:
+def checked_seed(seed: int) -> int:
+    """A seed that randomness can be made of, or an error."""
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise BadValue(
             "the seed is not usable", allowed="a whole number >= 0, or None for fresh randomness", got=repr(seed)
@@ -277,11 +300,22 @@ def _checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, An
             f"{method.name} has no option {unknown[0]!r}",
             allowed=", ".join(method.options) or "no options",
             got=unknown[0],
+            hint=_meant_option(unknown[0], method),
         )
     numeric_as = options.get("numeric_as", "range")
     if numeric_as not in ("range", "set"):
         raise BadValue("unknown form for numbers", allowed="range, set", got=repr(numeric_as))
     return {name: _value(value) for name, value in options.items()}
+
+
+def _meant_option(name: str, method: Method) -> str:
+    """Another method's option, or a misspelt one of this method or of another."""
+    having = [other.name for other in METHODS.values() if name in other.options]
+    if having:
+        return f"methods that have it: {', '.join(having)}"
+    return nearest(name, method.options) or nearest(
+        name, [each for other in METHODS.values() for each in other.options]
+    )
 
 
 def _value(given: Any) -> Any:
@@ -290,7 +324,7 @@ def _value(given: Any) -> Any:
         return given
     if given.lower() in ("true", "false"):
         return given.lower() == "true"
-    if given.isdecimal():
+    if given.removeprefix("-").isdecimal():
         return int(given)
     try:
         return float(given)

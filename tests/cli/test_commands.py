@@ -24,7 +24,7 @@ from tests.command_line import Answer, oneoff
 ROLES = ("--quasi", "age,gender,education,country", "--sensitive", "occupation", "--identifiers", "person")
 SUMMARY = {
     "method", "guarantee", "holds", "worst", "allowed", "stands_against", "gcp", "rows", "groups", "suppressed",
-    "seconds", "reason", "levels", "utility", "notices", "out", "withheld",
+    "seconds", "reason", "levels", "masked", "utility", "notices", "out", "withheld",
 }  # fmt: skip
 VERDICT = {
     "guarantee", "holds", "worst", "witness", "checked_against", "rows", "groups", "people_above", "parts", "levels",
@@ -42,11 +42,14 @@ COMMANDS = {
         "--hierarchy", "--missing", "--bins", "--method", "--option", "--effort", "--seed", "--rows", "--encoding",
         "--delimiter", "--na", "--csv", "--overwrite", "--even-if-broken", "--json",
     ],
-    "audit": ["--table", "--guarantee", "--json"],
+    "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--json"],
     "verify": ["--json"],
     "check": ["--quasi", "--guarantee", "--sensitive", "--rows", "--encoding", "--delimiter", "--na", "--json"],
-    "utility": ["--table", "--hierarchy", "--json"],
+    "utility": [
+        "--table", "--hierarchy", "--missing", "--rows", "--queries", "--attributes", "--seed", "--json",
+    ],
     "query": ["--json"],
+    "methods": ["--json"],
 }  # fmt: skip
 
 

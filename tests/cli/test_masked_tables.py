@@ -116,12 +116,15 @@ def test_compare_and_what_cannot_be_done(data_dir: Path, tmp_path: Path) -> None
     assert [row["against"] for row in found] == ["black box", "insider", "reader"]
     assert all(row["holds"] and row["query_error"] is not None for row in found)
     assert found[0]["query_error"] < found[2]["query_error"], "single values answer better than ranges"
+    assert found[0]["recognised"] > found[2]["recognised"], "and say more about who is who"
+    assert found[1]["recognised"] <= 0.2, "which joint bounds for whole records"
+    assert found[0]["iloss"] < found[1]["iloss"]
     for promise, said in {
         "delta-probability:0.0001": "delta-probability:",
         "delta-probability:0": "0 < delta <= 1",
-        "delta-probability:2": "at most 1",
+        "delta-probability:2": "0 < delta <= 1",
         "delta-probability:0.2+l-diversity:60": "l-diversity:",
-        "l-diversity:5": "at least one of delta-probability",
+        "l-diversity:5": "mutual-cover needs delta-probability",
     }.items():
         out = tmp_path / "no"
         refused = oneoff("anonymize", *roles, "--guarantee", promise, "--method", "mutual-cover", "--out", out)

@@ -244,6 +244,42 @@ def test_thousands_of_different_numbers() -> None:
     assert solved.gap < 0.01
 
 
+@pytest.mark.parametrize("ground", [LINE, FLAT, TREE])
+@pytest.mark.parametrize("ceilings", [None, (Fraction(2, 5),) * 4])
+def test_tables_too_large_to_solve_are_made_smaller(
+    ground: Ground, ceilings: tuple[Fraction, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In pieces, or with neighbours as one: limits are kept, it costs more, and nothing is said of how much."""
+    rng = np.random.default_rng(4)
+    code, values = rng.integers(0, 12, 300).astype(np.int32), (np.arange(300) % 4).astype(np.int32)
+    group = np.repeat([0, 1], [220, 80]).astype(np.int32)
+    limits = Limits(Fraction(1, 20), ceilings)
+    expected = random_output_tables(code, values, group, ground, limits)[1]
+    for name, few in {"_FULL": 20, "_MOST_PAIRS": 30, "_WITH_CEILINGS": 100, "_COARSE": 150}.items():
+        monkeypatch.setattr(large_tables, name, few)
+    monkeypatch.setattr(output_tables, "_MOST_ROWS", 3)
+    table, solved = random_output_tables(code, values, group, ground, limits)
+    rows = dense(table, 12)
+    assert all(sum(row) == 1 for row in rows)
+    assert highest(rows, group) <= limits.delta
+    for g, column in ((g, column) for g in (0, 1) for column in range(12)):
+        people = np.flatnonzero(group == g).tolist()
+        shown = [sum(rows[i][column] for i in people if values[i] == s) for s in range(4)]
+        assert ceilings is None or all(part <= ceilings[0] * sum(shown) for part in shown)
+    assert solved.gap == 1.0
+    assert expected.gap == 0
+    assert solved.cost >= expected.cost - 1e-6
+
+
+def test_a_table_nobody_can_solve_shows_the_same_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_tables, "_highs", lambda *arguments: None)
+    group = np.repeat([0, 1], 10).astype(np.int32)
+    code = np.tile(np.arange(10), 2).astype(np.int32)
+    table, solved = random_output_tables(code, code, group, LINE, Limits(Fraction(1, 4)), solver="highs")
+    assert highest(dense(table, 12), group) == Fraction(1, 10)
+    assert solved.gap == 1.0
+
+
 @pytest.mark.parametrize("ceilings", [None, (Fraction(27, 100),) * 4, (Fraction(1, 4),) * 4])
 @pytest.mark.parametrize("delta", ["1/3", "0.3333", "0.333333333333333333333"])
 def test_rounding_does_not_spoil_a_large_table(delta: str, ceilings: tuple[Fraction, ...] | None) -> None:

@@ -406,3 +406,42 @@ def test_a_comma_inside_a_value_is_not_taken_for_the_comma_of_a_set(tmp_path: Pa
     folder = oneoff.anonymize(table, "k-anonymity:4").write(tmp_path / "out", csv=True)
     line = (folder / "public" / "data.csv").read_text().splitlines()[1]
     assert line.startswith('"{""Grade 12, no diploma"", none}"')
+
+
+@pytest.mark.parametrize(("method", "promise"), [("mutual-cover", "delta-probability:0.2"), ("ring", "k-anonymity:3")])
+def test_the_private_half_is_attached_when_asked_for(method: str, promise: str, people: Table, tmp_path: Path) -> None:
+    made = oneoff.anonymize(people, promise, method=method, seed=1)
+    made.write(tmp_path / "out")
+    for folder in (tmp_path / "out", tmp_path / "out" / "public"):
+        whole = load_release(folder, private=True)
+        assert oneoff.audit(whole, people).as_dict()["parts"] == oneoff.audit(made, people).as_dict()["parts"]
+        assert load_release(folder).links is None
+    whole.write(tmp_path / "again")
+    for name in ("public/release.json", "public/data.parquet", "private/links.parquet"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+    load_release(tmp_path / "out").write(tmp_path / "public only")
+    assert load_release(tmp_path / "public only", private=True).links is None, "an empty private half is none"
+
+
+def test_a_graph_that_is_missing_is_named(people: Table, tmp_path: Path) -> None:
+    oneoff.anonymize(people, "k-anonymity:3", method="ring", seed=1).write(tmp_path / "out")
+    (tmp_path / "out" / "private" / "graph.parquet").unlink()
+    with pytest.raises(DamagedRelease, match=r"private/graph.parquet' is missing"):
+        load_release(tmp_path / "out", private=True)
+
+
+def test_a_broken_release_stays_broken_when_it_is_read_back(release: oneoff.Generalized, tmp_path: Path) -> None:
+    broken = replace(release, broken="a group has 2 people.")
+    with pytest.raises(PromiseBroken, match=r"withheld: a group has 2 people; allowed"):
+        broken.write(tmp_path / "withheld")
+    with pytest.raises(DamagedRelease, match=r"withheld, because .*verdict.json says why"):
+        load_release(tmp_path / "withheld")
+    broken.write(tmp_path / "out", even_if_broken=True)
+    described = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
+    assert described["broken"] is True
+    assert "2 people" not in json.dumps(described), "why is the steward's"
+    back = load_release(tmp_path / "out")
+    with pytest.raises(PromiseBroken, match="its own description says"):
+        back.write(tmp_path / "again")
+    release.write(tmp_path / "whole")
+    assert "broken" not in json.loads((tmp_path / "whole" / "public" / "release.json").read_text())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from oneoff.publish import publish
+from oneoff.publish import Outcome, publish
 from oneoff.report.page import report_html
 from oneoff.report.text import outcome_lines
 from oneoff.table import Table
@@ -15,10 +15,19 @@ from oneoff.table import Table
 PROMISE = "delta-probability:1/5+l-diversity:4"
 
 
+@pytest.fixture(scope="module")
+def by_column(people: Table) -> Outcome:
+    return publish(people, PROMISE, method="mutual-cover", seed=1)
+
+
+def written(outcome: Outcome, people: Table) -> str:
+    return report_html(outcome.as_dict(), outcome.verdict, outcome.utility, people, model=outcome.release.model)
+
+
 @pytest.mark.parametrize("joint", [False, True])
 def test_both_promises_by_their_names(people: Table, joint: bool) -> None:
     outcome = publish(people, PROMISE, method="mutual-cover", seed=1, options={"joint": joint})
-    page = report_html(outcome.as_dict(), outcome.verdict, outcome.utility, people, model=outcome.release.model)
+    page = written(outcome, people)
     lines = "\n".join(outcome_lines(outcome.as_dict(), outcome.verdict, outcome.utility))
     own, other = ("record", "column") if joint else ("column", "record")
     for text in (page, lines):
@@ -26,10 +35,10 @@ def test_both_promises_by_their_names(people: Table, joint: bool) -> None:
         assert f"{other} delta-probability" not in text
         assert "Who is behind a record" in text
         assert "alone in their group" not in text, "there are no groups to be alone in"
-    assert ("groups and tables staying secret" in page) != joint
+    assert ("groups and chances staying secret" in page) != joint
     assert "P_match" in page
     assert "GCP" not in page, "nothing is said that does not apply"
-    assert page.count("<svg") == 5
+    assert page.count("<svg") == (5 if joint else 4), "sizes of hidden groups say nothing about several columns"
     assert "AIL" not in lines
     assert "of the values are the true ones" in lines
 
@@ -37,6 +46,58 @@ def test_both_promises_by_their_names(people: Table, joint: bool) -> None:
 def test_a_column_that_breaks_delta_is_named(people: Table) -> None:
     options: dict[str, Any] = {"randomize_unchanged": True}
     outcome = publish(people, PROMISE, method="mutual-cover", seed=1, options=options)
-    page = report_html(outcome.as_dict(), outcome.verdict, outcome.utility, people, model=outcome.release.model)
+    page = written(outcome, people)
     assert not outcome.verdict.holds
     assert re.search(r"<td>age</td><td[^>]*>100.00%</td><td>BROKEN</td>", page)
+
+
+def test_beside_the_yes_stands_what_all_columns_give_away(people: Table, by_column: Outcome) -> None:
+    page, view = written(by_column, people), by_column.verdict.masked
+    assert view is not None
+    assert view.belief is not None
+    assert '<section class="verdict partly">' in page
+    assert '<div class="badge">Yes, for single columns only</div>' in page
+    tiles = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", page)
+    shown = [figure for _, figure in tiles]
+    assert {f"{share:.2%}" for share in (view.found, view.posterior.own, view.belief.own)} <= set(shown)
+    assert not [name for name, _ in tiles if "certain" in name or "highest chance" in name or name == "groups"]
+    assert f'also knows the hidden groups and the chances</td><td class="number">{view.posterior.own:.2%}' in page
+
+
+def test_a_promise_about_records_is_a_plain_yes(people: Table) -> None:
+    page = written(publish(people, PROMISE, method="mutual-cover", seed=1, options={"joint": True}), people)
+    assert '<div class="badge">Yes</div>' in page
+    assert "highest chance of recognising anyone" in page
+    assert "After, it is the hidden group" in page
+    assert "no belief about any person may pass" in page, "here it is true"
+
+
+def test_hidden_groups_are_not_said_to_look_the_same(people: Table, by_column: Outcome) -> None:
+    page = written(by_column, people)
+    assert "records look the same in the release" not in page
+    assert "People by the size of the group" not in page
+    assert "people in the smallest group" not in page
+    assert "A hidden group is a set of people who covered for one another" in page
+
+
+def test_ceilings_are_said_to_hold_in_the_hidden_groups_only(people: Table, by_column: Outcome) -> None:
+    page, view = written(by_column, people), by_column.verdict.masked
+    assert view is not None
+    assert view.belief is not None
+    assert view.belief.above
+    assert "no belief about any person may pass" not in page
+    assert "from the hidden groups alone, may pass" in page
+    assert page.count(f"{view.belief.above:.2%} of the people with more than its limit") == 2
+
+
+def test_the_check_plays_somebody_who_knows_one_column(people: Table, by_column: Outcome) -> None:
+    page = written(by_column, people)
+    assert "exact values of" not in page
+    assert "exact value in one of these columns, whichever it is: age" in page
+
+
+def test_the_axis_says_what_the_caption_says(people: Table, by_column: Outcome) -> None:
+    page = written(by_column, people)
+    assert "a published value spans" not in page
+    assert ">how far a value moved, as a share of the furthest it could</text>" in page
+    assert "<figcaption>How far a value moved, as a share of the furthest it could" in page

@@ -13,7 +13,7 @@ import pytest
 from oneoff import Table, audit, models, read_table, sample
 from oneoff.publish import Outcome, publish
 from oneoff.report import report_html
-from oneoff.report.plots import _belief_bins, _size_edges, _size_names
+from oneoff.report.plots import _belief_bins, _size_edges, _size_names, caps_plot, loss_plot, matching_plot
 from oneoff.table.sample import SAMPLE_ROLES
 
 SCRIPT = "<script>alert(1)</script>"
@@ -182,3 +182,47 @@ def test_exact_quasi_identifiers_are_not_called_hidden(method: str, said: str, p
     assert said in text
     assert "can be told from the others of its group" not in text
     assert "shown as they are" in text
+
+
+WIDEST = 6.7  # pixels of a letter of DejaVu Sans or Verdana at this size, on average over lower-case letters
+
+
+def _places(svg: str) -> dict[str, tuple[float, float]]:
+    """Where each text is anchored: all shifts of what it stands in, added up."""
+    shifts: list[tuple[float, float]] = []
+    found: dict[str, tuple[float, float]] = {}
+    for closing, tag, attributes, single, text in re.findall(r"<(/?)(\w+)([^>]*?)(/?)>([^<]*)", svg):
+        if closing:
+            shifts.pop()
+            continue
+        at = re.search(r"translate\((-?[\d.]+),(-?[\d.]+)\)", attributes)
+        x, y = shifts[-1] if shifts else (0.0, 0.0)
+        here = (x + float(at[1]), y + float(at[2])) if at else (x, y)
+        if not single:
+            shifts.append(here)
+        if tag == "text":
+            found[text] = here
+    return found
+
+
+def test_plots_leave_room_for_wider_letters_than_they_were_measured_with() -> None:
+    """Names end at the left of the axis, and the words of a legend begin after one another."""
+    names = ["marital-status", "hours-per-week", "Machine-op-inspct"]
+    for svg in (loss_plot(dict.fromkeys(names, 0.5)), caps_plot(names, [0.1] * 3, [0.2] * 3)):
+        places = _places(svg)
+        assert all(places[name][0] > WIDEST * len(name) for name in names)
+    curve = [{"p_match": p, "identity": p, "attribute": p} for p in (0.0, 1.0)]
+    for svg, first, then in (
+        (matching_plot(curve), "the right record", "the right value"),
+        (caps_plot(names, [0.1] * 3, [0.2] * 3), "share in the whole table", "highest belief allowed"),
+    ):
+        places = _places(svg)
+        assert places[then][0] - places[first][0] > WIDEST * len(first) + 16, "the mark before it has its place, too"
+
+
+def test_a_page_of_groups_keeps_its_figures(page: str) -> None:
+    names = re.findall(r"<dt>([^<]*)</dt>", page)
+    assert names[:3] == ["people", "groups", "people above a limit"]
+    assert names[3:5] == ["people whose value is certain", "highest chance of recognising anyone"]
+    assert "share of the domain a published value spans" in page
+    assert "hidden group" not in page

@@ -427,3 +427,18 @@ def test_too_many_boxes_are_refused(staff: Table, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(aggregates, "MOST_CELLS", 10)
     with pytest.raises(BadValue, match="too many boxes"):
         aggregate_errors(release, staff, random_aggregates(staff, 5, rng=rng()))
+
+
+def test_without_a_generator_queries_are_fresh() -> None:
+    frame = pa.table({"x": list(range(50)), "y": list(range(50)), "s": list("ab") * 25})
+    table = read_table(frame, quasi="x,y", sensitive="s")
+    first, second = (random_aggregates(table, 40) for _ in range(2))
+    assert len(first) == 40
+    assert not np.array_equal(first.allowed[0], second.allowed[0])
+
+
+def test_another_table_is_refused() -> None:
+    table = read_table(pa.table({"x": [1, 2, 3, 4], "s": [1, 2, 3, 4]}), quasi="x", sensitive="s")
+    other = read_table(pa.table({"x": [1, 2, 3, 4], "s": [1, 2, 3, 3]}), quasi="x", sensitive="s")
+    with pytest.raises(BadValue, match="not one of this table"):
+        aggregate_errors(masked(table, table.codes), other, random_aggregates(other, 5))

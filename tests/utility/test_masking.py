@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -163,3 +164,14 @@ def test_boxes_lose_what_their_ranges_span(people: Table) -> None:
     assert by_hand > 0
     assert oneoff.utility(release).iloss == pytest.approx(by_hand)
     assert oneoff.utility(release).iloss == pytest.approx(oneoff.utility(release).gcp * len(people.quasi))
+
+
+def test_without_the_table_or_the_links_nothing_is_said_to_have_moved() -> None:
+    table = four()
+    release = masked(table, table.codes, np.array([2, 0, 3, 1]))
+    alone = oneoff.utility(release)
+    assert (alone.per_attribute, alone.gcp, alone.iloss, alone.masking) == ({}, None, None, None)
+    assert alone.sentence().endswith("cannot be measured without the table.")
+    unlinked = oneoff.utility(replace(release, links=None), table)
+    assert (unlinked.per_attribute, unlinked.iloss) == ({}, None)
+    assert "total variation" in unlinked.sentence()

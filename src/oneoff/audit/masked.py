@@ -223,7 +223,7 @@ def _named(
 ) -> PartVerdict:
     """The judgement under the name of what was judged."""
     if part.about != "identity" and view.promise == "column":
-        sentence = f"for somebody who knows the hidden groups and looks at no other column, {judged.sentence}"
+        sentence = f"for somebody who knows the hidden groups and looks at no column, {judged.sentence}"
         return replace(judged, name=f"hidden-group {part.name}", sentence=sentence)
     if part.about != "identity":
         return judged

@@ -77,7 +77,7 @@ class Witness:
             return f"the worst, {worst}, reaches {self.belief:.4g}; {bound} {self.allowed:.4g} is allowed"
         belief = f"{100 * self.belief:.4g}%; {bound} {100 * self.allowed:.4g}% is allowed"
         if self.subject == "column":
-            origin = f"{self.place} '{listing([self.value])}' comes from one person of its group ({people})"
+            origin = f"{self.place} '{listing([self.value])}' comes from one person of its hidden group ({people})"
             return f"at worst {origin} with a probability of {belief}"
         if self.subject == "identity":
             where = f"in the smallest {self.place} ({people})" if self.grouped else f"for {worst}"
@@ -147,7 +147,7 @@ class Verdict:
 
     def sentence(self) -> str:
         if self.unjudged:
-            return f"The promise CANNOT be checked from these files alone: {self.problems[0]}."
+            return f"The promise CANNOT be checked: {self.problems[0]}."
         if self.problems:
             return f"The promise DOES NOT hold as far as can be checked: {self.problems[0]}."
         subject = "The promise DOES NOT hold" if not self.holds else "The promise holds"

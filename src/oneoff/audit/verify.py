@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 
 from oneoff.audit.verdict import Verdict, audit
@@ -13,4 +14,9 @@ def verify(folder: str | PathLike[str]) -> Verdict:
     """Read a public half, compare its files with their hashes, and judge its records by the promise it states."""
     from oneoff.releases.load import load_release
 
-    return audit(load_release(folder))
+    release = load_release(folder)
+    verdict = audit(release)
+    if release.broken:
+        said = "the release says itself that its promise is broken, and is for research only"
+        return replace(verdict, holds=False, problems=(*verdict.problems, said))
+    return verdict

@@ -16,8 +16,12 @@ from oneoff.errors import BadValue, OneoffError, PromiseBroken
 
 if TYPE_CHECKING:
     from oneoff.audit import Verdict
+    from oneoff.catalog import Method
     from oneoff.cli.job import Job
+    from oneoff.publish import Outcome
+    from oneoff.releases import Published
     from oneoff.table import Table
+    from oneoff.utility import AggregateErrors
 
 __all__ = ["app", "main"]
 
@@ -39,6 +43,7 @@ promise holds in the file that goes out.
          --guarantee beta-likeness:3 --out out/
   oneoff verify out/public                     what a recipient can check alone
   oneoff query out/public "age < 30"           what a recipient can count
+  oneoff methods                               which methods there are, and their options
 
 Exit status: 0 done and the promise holds, 1 the promise does not hold, 2 bad input or a promise nothing can keep,
 3 a defect of oneoff itself.""",
@@ -57,7 +62,26 @@ NaTexts = Annotated[
     str | None, typer.Option("--na", help="Texts that mean a missing value, e.g. NA,? (default: empty).")
 ]
 Rows = Annotated[int | None, typer.Option("--rows", help="Use only the first so many rows.")]
-GuaranteeHelp = "The promise, e.g. l-diversity:5, beta-likeness:3, t-closeness:0.2, k-anonymity:10; join with +."
+Missing = Annotated[
+    str | None,
+    typer.Option(help="Missing values of the table: error (default), drop, or category, as when it was read."),
+]
+GuaranteeHelp = (
+    "The promise, e.g. l-diversity:5, beta-likeness:3, t-closeness:0.2, k-anonymity:10, delta-probability:0.2; "
+    "join with +."
+)
+
+_AGAINST = (
+    "An insider has the release, everybody's quasi-identifiers and the algorithm; a reader knows no algorithm. A "
+    "black box holds for somebody who matches people on one column at a time and knows nothing of the algorithm. "
+    "What the options mean is in docs/methods, a page for each method."
+)
+_BROKEN = "The steward wrote this release although its promise is BROKEN: it is for research and not to hand out."
+_CHECKED = (
+    "What was checked: the files have the hashes that release.json states, the records have the columns and kinds of "
+    "values it describes, and the prior is that of the published values. Whether the promise holds is for the steward "
+    "to say, who has the table and the private half (oneoff audit)."
+)
 
 
 def _version(asked: bool) -> None:
@@ -141,7 +165,11 @@ def anonymize(
     numeric: Annotated[str | None, typer.Option(help="Columns to read as numbers, whatever they look like.")] = None,
     categorical: Annotated[str | None, typer.Option(help="Columns to read as categories (codes, for example).")] = None,
     hierarchy: Annotated[
-        list[str] | None, typer.Option(help="zip=zip.csv: generalize a column along its hierarchy (ARX files).")
+        list[str] | None,
+        typer.Option(
+            help="zip=zip.csv: generalize a column along its hierarchy (ARX files); with mutual-cover, which does not "
+            "generalize, it says how far apart values are."
+        ),
     ] = None,
     missing: Annotated[str | None, typer.Option(help="Missing values: error (default), drop, or category.")] = None,
     bins: Annotated[int | None, typer.Option(help="Put the sensitive numbers into so many ranges first.")] = None,
@@ -154,7 +182,11 @@ def anonymize(
         ),
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option(help="An option of the method, e.g. cuts=strict. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            help="An option of the method, e.g. cuts=strict for mondrian or joint=true for mutual-cover; `oneoff "
+            "methods NAME` lists them. Repeatable."
+        ),
     ] = None,
     effort: Annotated[str | None, typer.Option(help="fast, balanced (default) or best.")] = None,
     seed: Annotated[int | None, typer.Option(help="For a repeatable run. Keep it as secret as the table.")] = None,
@@ -165,7 +197,10 @@ def anonymize(
     csv: Annotated[bool, typer.Option("--csv", help="Write data.csv beside data.parquet.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier release.")] = False,
     even_if_broken: Annotated[
-        bool, typer.Option("--even-if-broken", help="Write public/ even if the promise does not hold (research).")
+        bool,
+        typer.Option(
+            "--even-if-broken", help="Write public/ even if the promise does not hold: for research, not to hand out."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -173,7 +208,7 @@ def anonymize(
     from oneoff.cli.job import read_job
 
     is_job = source.endswith(".toml")
-    method_options = _pairs(option, "--option") | ({} if effort is None else {"effort": effort})
+    method_options = _pairs([*(option or []), *([] if effort is None else [f"effort={effort}"])], "--option")
     given = {
         "input": None if is_job else source, "output": out, "guarantee": guarantee, "quasi": _names(quasi),
         "sensitive": sensitive, "identifiers": _names(identifiers), "keep": _names(keep), "numeric": _names(numeric),
@@ -198,12 +233,20 @@ def audit(
     folder: Annotated[Path, typer.Argument(help="A release folder, or its public half.")],
     table: TableOption = None,
     guarantee: Annotated[str | None, typer.Option(help="Judge by another promise than the one stated.")] = None,
+    missing: Missing = None,
+    rows: Rows = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option(help="zip=zip.csv, where the table was read with it and there is no job.toml.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a release with everything the steward has: the records, the links, the original table."""
     from oneoff.audit import audit as audit_release
+    from oneoff.releases.load import load_release
 
-    release, original = _load(folder, table)
+    release = load_release(folder, private=True)
+    reading = {"missing": missing, "rows": rows, "hierarchies": _pairs(hierarchy, "--hierarchy")}
+    original = _original(folder, release, table, reading)
     _print_verdict(audit_release(release, original, guarantee), as_json)
 
 
@@ -212,10 +255,25 @@ def verify(
     folder: Annotated[Path, typer.Argument(help="The public half of a release.")],
     as_json: AsJson = False,
 ) -> None:
-    """Check a release as its recipient: hashes, records and promise, from the public half alone."""
-    from oneoff.audit import verify as verify_release
+    """Check a release as its recipient: hashes, records and promise, from the public half alone.
 
-    _print_verdict(verify_release(folder), as_json)
+    Masked releases (mutual-cover) and those without groups (heterogeneous, ring, freeform) cannot be judged that way:
+    their promise takes the table and the private half, and only hashes, columns and prior are checked. That, too, is
+    exit status 1; --json tells it by "checkable": false.
+    """
+    from oneoff.audit import audit as audit_release
+    from oneoff.releases.load import load_release
+
+    release = load_release(folder)
+    verdict = audit_release(release)
+    checkable = not verdict.unjudged and not _without_groups(release)
+    if as_json:
+        more = {"checkable": checkable, "broken": bool(release.broken)}
+        _print_json(verdict.as_dict() | more | {"holds": verdict.holds and not release.broken})
+    else:
+        _print_lines(_verified(release, checkable, verdict))
+    if release.broken or not verdict.holds:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -242,21 +300,40 @@ def check(
 def utility(
     folder: Annotated[Path, typer.Argument(help="A release folder, or its public half.")],
     table: TableOption = None,
-    hierarchy: Annotated[list[str] | None, typer.Option(help="zip=zip.csv: measure AIL along this hierarchy.")] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(help="zip=zip.csv: measure AIL, or how far masked values moved, along this hierarchy."),
+    ] = None,
+    missing: Missing = None,
+    rows: Rows = None,
+    queries: Annotated[
+        int | None, typer.Option(help="Also ask so many random COUNT and SUM queries, e.g. 1000; needs the table.")
+    ] = None,
+    attributes: Annotated[int | None, typer.Option(help="Columns each query names, 4 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="For the same queries again.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """How much the release blurs, by several measures and by attribute."""
+    """How much the release blurs, by several measures and by attribute; with --queries, how well it answers."""
+    from oneoff.releases import Masked
+    from oneoff.releases.load import load_release
     from oneoff.report.text import utility_lines
     from oneoff.table.hierarchy import read_hierarchy
     from oneoff.utility import utility as measure
 
-    release, original = _load(folder, table)
-    trees = {name: read_hierarchy(path) for name, path in _pairs(hierarchy, "--hierarchy").items()}
+    if queries is None and (attributes is not None or seed is not None):
+        raise BadValue("--attributes and --seed are about queries", allowed="with --queries 1000, for example")
+    release = load_release(folder, private=True)
+    files = _pairs(hierarchy, "--hierarchy")
+    masked = isinstance(release, Masked)  # only their table is measured along hierarchies
+    reading = {"missing": missing, "rows": rows, "hierarchies": files if masked else {}}
+    original = _original(folder, release, table, reading)
+    trees = {name: read_hierarchy(path) for name, path in files.items()}
     measured = measure(release, original, hierarchies=trees)
+    errors = None if queries is None else _query_errors(release, original, queries, attributes, seed)
     if as_json:
-        _print_json(measured.as_dict())
+        _print_json(measured.as_dict() | ({} if errors is None else {"queries": errors.as_dict()}))
     else:
-        _print_lines(utility_lines(measured))
+        _print_lines([*utility_lines(measured), *([] if errors is None else ["", errors.sentence()])])
 
 
 @app.command()
@@ -266,11 +343,16 @@ def query(
     as_json: AsJson = False,
 ) -> None:
     """How many people have these properties? An estimate from the public half, with an interval."""
+    from oneoff.releases.counting import unknown_values
     from oneoff.releases.load import load_release
 
-    estimate = load_release(folder).count(where)
+    release = load_release(folder)
+    estimate = release.count(where)
+    notices = unknown_values(release, where)
+    for notice in notices:
+        _notify(notice)
     if as_json:
-        _print_json({"where": where} | estimate.as_dict())
+        _print_json({"where": where} | estimate.as_dict() | {"notices": notices})
     else:
         _print_lines([estimate.sentence()[0].upper() + estimate.sentence()[1:] + "."])
 
@@ -319,6 +401,23 @@ def compare(
         _print_lines(comparison_lines(rows_found, guarantee))
 
 
+@app.command()
+def methods(
+    name: Annotated[str | None, typer.Argument(help="A method, to see all about it.", metavar="[NAME]")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Which methods there are: what they make, whom they stand against, their promises and options."""
+    from oneoff.catalog import METHODS, named
+
+    chosen = list(METHODS.values()) if name is None else [named(name)]
+    if as_json:
+        _print_json({"methods": [method.as_dict() for method in chosen]})
+        return
+    for method in chosen:
+        _print_lines(_described(method))
+    _print_lines([_AGAINST])
+
+
 def main() -> NoReturn:
     """Run the command line; errors of ours become a message and an exit status."""
     try:
@@ -342,12 +441,14 @@ def _complain(error: OneoffError, status: int) -> NoReturn:
     if "--json" in sys.argv:
         _print_json({"error": error.as_dict(), "holds": None})
     else:
-        details = error.as_dict()
-        typer.echo(f"error: {details.pop('what')}", err=True)
-        details.pop("code")
-        for label, text in details.items():
-            typer.echo(f"  {label + ':':<9}{text}", err=True)
+        typer.echo("\n".join([f"error: {error.what}", *_details(error)]), err=True)
     sys.exit(status)
+
+
+def _details(error: OneoffError) -> list[str]:
+    """What is allowed, what was got and a hint, on lines of their own."""
+    labelled = (("allowed:", error.allowed), ("got:", error.got), ("hint:", error.hint))
+    return [f"  {label:<9}{text}" for label, text in labelled if text]
 
 
 def _publish(
@@ -358,29 +459,49 @@ def _publish(
     from oneoff.report.progress import progress_bar
     from oneoff.report.text import outcome_lines
 
+    said: list[str] = []
+
+    def notify(text: str) -> None:
+        if text not in said:
+            said.append(text)
+            _notify(text)
+
     for notice in table.notices:
-        _notify(notice)
+        notify(notice)
     with progress_bar() as report:
         outcome = publish(
-            table, guarantee, method=method, seed=seed, options=options, job=job, report=report, warn=_notify
+            table, guarantee, method=method, seed=seed, options=options, job=job, report=report, warn=notify
         )
-    withheld = ""
+    for notice in outcome.notices:
+        notify(notice)
+    withheld = None
     try:
         outcome.release.write(out, csv=csv, overwrite=overwrite, even_if_broken=broken)
     except PromiseBroken as error:
-        withheld = str(error)
+        withheld = error
     if as_json:
-        _print_json(outcome.as_dict() | {"out": str(out), "withheld": withheld or None})
+        _print_json(outcome.as_dict() | {"out": str(out), "withheld": None if withheld is None else str(withheld)})
     else:
         summary = outcome.as_dict() | {"notices": []}  # they are on stderr already
         _print_lines(outcome_lines(summary, outcome.verdict, outcome.utility))
-        typer.echo(f"\n{withheld or f'Written: {out}/public (to hand out) and {out}/private (to keep).'}")
+        typer.echo("\n".join(["", *_written(outcome, out, withheld)]))  # paths are not wrapped
     if not outcome.verdict.holds:
         raise typer.Exit(1)
 
 
+def _written(outcome: Outcome, out: Path, withheld: PromiseBroken | None) -> list[str]:
+    """Where the release is, and what it may be used for."""
+    if withheld is not None:
+        return [withheld.what[0].upper() + withheld.what[1:], *_details(withheld)]
+    if not outcome.verdict.holds:
+        return [f"Written although the promise is broken: {out}/public is for research and not to hand out; it says so "
+                f"itself. {out}/private (to keep) says why."]  # fmt: skip
+    return [f"Written: {out}/public (to hand out) and {out}/private (to keep)."]
+
+
 def _notify(text: str) -> None:
-    typer.echo(f"notice: {text}", err=True)
+    """On a line of its own: print, unlike typer, knows that a progress bar took over the terminal."""
+    print(f"notice: {text}", file=sys.stderr)
 
 
 def _refuse_existing(out: Path, overwrite: bool) -> None:
@@ -390,44 +511,97 @@ def _refuse_existing(out: Path, overwrite: bool) -> None:
     refuse_existing(out, overwrite)
 
 
-def _load(folder: Path, table: str | None) -> tuple[Any, Table | None]:
-    """A release with its links, and the original table when it is given or the private half says where it is."""
-    from dataclasses import replace
+def _original(folder: Path, release: Published, table: str | None, reading: Mapping[str, Any]) -> Table | None:
+    """The table a release was made from, when it is given or the private half says where it is.
 
-    from oneoff.releases import Generalized, Masked
-    from oneoff.releases.load import load_cover, load_graph, load_links, load_release
+    reading   how to read it, where that is not as the job did
+    """
+    from oneoff.releases.load import release_folder
 
-    release = load_release(folder)
-    whole = folder.resolve()  # `.` has no name of its own
-    root = whole.parent if whole.name == "public" else whole
-    links = load_links(root)
-    release = replace(release, links=links)
-    if isinstance(release, Generalized) and links is not None and release.group is None:
-        release = replace(release, graph=load_graph(root, links))
-    if isinstance(release, Masked):
-        release = replace(release, cover=load_cover(root))
-    job = _job_of(root, table, release)
-    return release, None if job is None else job.read_table()
+    job = _job_of(release_folder(folder), table, release, reading)
+    return None if job is None else job.read_table()
 
 
-def _job_of(root: Path, table: str | None, release: Any) -> Job | None:
+def _job_of(root: Path, table: str | None, release: Published, reading: Mapping[str, Any]) -> Job | None:
     """How to read the original table: as the job did, or from what the release says of its columns."""
-    from oneoff.cli.job import Job, read_job
+    from oneoff.cli.job import read_job
 
     path = root / "private" / "job.toml"
     if path.is_file():
-        job = read_job(str(path), {"input": table})
+        job = read_job(str(path), {"input": table, **reading})
         return job if table is not None or Path(job.input).is_file() else None
     if table is None:
         return None
-    return Job(
-        input=table,
-        guarantee=release.guarantee,
-        quasi=[attribute.name for attribute in release.quasi],
-        sensitive=None if release.sensitive is None else release.sensitive.name,
-        numeric=[attribute.name for attribute in release.quasi if attribute.kind == "numeric"],
-        categorical=[attribute.name for attribute in release.quasi if attribute.kind == "categorical"],
-    )
+    kinds = {attribute.name: attribute.kind for attribute in release.quasi if attribute.name not in _trees(reading)}
+    columns = {
+        "guarantee": release.guarantee,
+        "quasi": [attribute.name for attribute in release.quasi],
+        "sensitive": None if release.sensitive is None else release.sensitive.name,
+        "keep": [attribute.name for attribute in getattr(release, "keep", ())],
+        "numeric": [name for name, kind in kinds.items() if kind == "numeric"],
+        "categorical": [name for name, kind in kinds.items() if kind == "categorical"],
+    }
+    return read_job(None, {"input": table, **columns, **reading})
+
+
+def _trees(reading: Mapping[str, Any]) -> Mapping[str, str]:
+    """The hierarchies a table is to be read with; a column that has one needs no kind."""
+    found: Mapping[str, str] = reading.get("hierarchies") or {}
+    return found
+
+
+def _without_groups(release: Published) -> bool:
+    from oneoff.releases import Generalized
+
+    return isinstance(release, Generalized) and release.group is None
+
+
+def _verified(release: Published, checkable: bool, verdict: Verdict) -> list[str]:
+    """What a recipient learns: the verdict, what the release says of itself, and what was checked in any case."""
+    from oneoff.report.text import verdict_lines
+
+    lines = verdict_lines(verdict)
+    if release.broken:
+        lines = [_BROKEN, "", *lines]
+    if not checkable and len(verdict.problems) == 1:  # nothing speaks against it but that it cannot be judged
+        lines += ["", _CHECKED]
+    return lines
+
+
+def _query_errors(
+    release: Published, table: Table | None, many: int, attributes: int | None, seed: int | None
+) -> AggregateErrors:
+    import numpy as np
+
+    from oneoff.publish import checked_seed
+    from oneoff.utility import aggregate_errors, random_aggregates
+
+    if table is None:
+        raise BadValue(
+            "how well queries are answered cannot be measured without the table",
+            allowed="--table FILE, or a private half whose job.toml says where it is",
+            got="no table",
+        )
+    rng = np.random.default_rng(None if seed is None else checked_seed(seed))
+    asked = random_aggregates(table, many, attributes=4 if attributes is None else attributes, rng=rng)
+    return aggregate_errors(release, table, asked)
+
+
+def _described(method: Method) -> list[str]:
+    """A method in a few lines."""
+    about = method.as_dict()
+    several = "one of " * (len(about["needs"]) > 1)
+    needs = f" (needed: {several}{', '.join(about['needs'])})" if about["needs"] else ""
+    rows = {
+        "makes": f"{method.output}{' (to compare with papers)' * method.comparator}",
+        "stands against": about["stands_against"],
+        "promises": ", ".join(about["promises"]) + needs,
+        "options": ", ".join(method.options) or "none",
+    }
+    lines = [method.name, f"  {method.summary}"]
+    for label, text in rows.items():
+        lines += textwrap.wrap(f"  {label + ':':<16}{text}", 110, subsequent_indent=" " * 18, break_on_hyphens=False)
+    return [*lines, ""]
 
 
 def _print_verdict(verdict: Verdict, as_json: bool) -> None:
@@ -462,10 +636,13 @@ def _na(text: str | None) -> list[str]:
 
 
 def _pairs(given: list[str] | None, flag: str) -> dict[str, str]:
-    pairs = {}
+    pairs: dict[str, str] = {}
     for item in given or []:
         name, equals, value = item.partition("=")
         if not equals or not name or not value:
             raise BadValue(f"{flag} needs a name and a value", allowed=f"{flag} NAME=VALUE", got=item)
+        if name.strip() in pairs:
+            got = f"{name.strip()}={pairs[name.strip()]} and {name.strip()}={value.strip()}"
+            raise BadValue(f"{flag} names {name.strip()!r} twice", allowed="each name once", got=got)
         pairs[name.strip()] = value.strip()
     return pairs

@@ -7,6 +7,10 @@ band); of categories the neighbours in the same sense, and the most common one m
 is known that the band loses nothing, so it is checked each time: prices u_i of the rows bound the cost of all tables
 from below as soon as no bundle of people has a gain under them. Bundles that have one are let in and the program is
 solved again; lowering all prices by the largest gain that is left in the end gives the bound that is reported.
+
+Tables beyond that are made smaller first, and no bound is known for them. Without ceilings the people are divided along
+the line of values into pieces that are solved each by itself. Pieces need not keep ceilings; with these, neighbouring
+values are taken together instead, as if all of them were the one in their middle.
 """
 
 from __future__ import annotations
@@ -33,10 +37,30 @@ Floats = npt.NDArray[np.float64]
 
 _STACKED = 20_000  # variables solved at once
 _FULL = 4_000  # pairs of a table that is solved with all of them
+_MOST_PAIRS = 60_000  # of a table that is solved in one piece
+_WITH_CEILINGS = 40_000  # the same, where there are ceilings, which make it much harder
+_COARSE = 12_000  # what is left of a table with ceilings that is larger
+_UNKNOWN = 1.0  # a gap of which nothing is known
 _ROUNDS = 8
 _PRECISE = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
 _CLOSE = 1e-5  # a gap that is none
 _ROOM = 1e-7  # part of every limit that is left for rounding
+
+
+class _Piece(NamedTuple):
+    """A part of a table: some of its rows, and the columns they may use.
+
+    rows, columns   of the table; of: for each of these rows, the row of the piece that stands for it
+    code, people, kind   of every row of the piece
+    """
+
+    table: int
+    rows: Ints
+    columns: Ints
+    of: Ints
+    code: Ints
+    people: Ints
+    kind: Ints
 
 
 class _Program(NamedTuple):
@@ -65,37 +89,132 @@ def solve_large(shapes: Shapes, ground: Ground, limits: Limits, average: int) ->
     """
     from oneoff.mechanisms.output_tables import Sparse
 
-    programs = [_program(shapes, t, ground, limits) for t in range(shapes.many)]
-    parts, cost, aside, gap = [], np.zeros(shapes.many), np.zeros(shapes.many), 0.0
+    pieces = [piece for t in range(shapes.many) for piece in _pieces(shapes, t, ground, limits)]
+    programs = [_program(piece, shapes, ground, limits) for piece in pieces]
+    parts, cost, aside = [], np.zeros(shapes.many), np.zeros(shapes.many)
+    gap = _UNKNOWN if any(len(piece.rows) < _rows(shapes, piece.table) or _coarse(piece) for piece in pieces) else 0.0
     for stack in _stacks(programs):
-        if len(stack) == 1 and limits.leaves_no_choice(int(programs[stack[0]].people.sum())):
-            programs[stack[0]] = _with_pairs(programs[stack[0]], ground, *_all_to_one(programs[stack[0]], ground))
-            chances = [np.ones(len(programs[stack[0]].row))]
-        elif programs[stack[0]].full:
-            found = _highs([programs[t] for t in stack], limits, average)
-            assert found is not None  # all may show the same
-            chances = np.split(found[0], np.cumsum([len(programs[t].row) for t in stack])[:-1])
-        else:
-            programs[stack[0]], chance, lost = _widened(programs[stack[0]], ground, limits)
-            chances, gap = [chance], max(gap, lost)
-        for t, chance in zip(stack, chances, strict=True):
-            row, column, weight, aside[t] = _whole(programs[t], chance, limits)
-            parts.append(Sparse(np.full(len(row), t), row, column, weight))
-            moved = apart(ground, programs[t].code[row], programs[t].columns[column])
-            cost[t] = float((programs[t].people[row] * moved) @ weight) / TOTAL
+        chances, lost = _solve_stack(programs, stack, ground, limits, average)
+        gap = max(gap, lost)
+        for number, chance in zip(stack, chances, strict=True):
+            row, column, weight, put_aside = _whole(programs[number], chance, limits)
+            part = _of_table(pieces[number], row, column, weight)
+            t = pieces[number].table
+            rows, columns = shapes.rows[shapes.row_start[t] :], shapes.columns[shapes.column_start[t] :]
+            moved = apart(ground, rows[part.row, 0], columns[part.column])
+            cost[t] += float((rows[part.row, 1] * moved) @ part.weight) / TOTAL
+            aside[t] = max(aside[t], put_aside)
+            parts.append(part)
     return Sparse(*(np.concatenate(column) for column in zip(*parts, strict=True))), cost, aside, gap
 
 
-def _program(shapes: Shapes, t: int, ground: Ground, limits: Limits) -> _Program:
+def _solve_stack(
+    programs: list[_Program], stack: list[int], ground: Ground, limits: Limits, average: int
+) -> tuple[list[Floats], float]:
+    """Probabilities of the pairs of some tables, and how far they may be from the best; pairs may become others."""
+    first = programs[stack[0]]
+    if len(stack) > 1 or (first.full and not limits.leaves_no_choice(int(first.people.sum()))):
+        found = _highs([programs[t] for t in stack], limits, average)
+        if found is not None:
+            return np.split(found[0], np.cumsum([len(programs[t].row) for t in stack])[:-1]), 0.0
+    if len(stack) > 1:  # not all of them together
+        each = [_solve_stack(programs, [t], ground, limits, average) for t in stack]
+        return [chances[0] for chances, _ in each], max(lost for _, lost in each)
+    if not first.full:
+        widened = _widened(first, ground, limits)
+        if widened is not None:
+            programs[stack[0]], chance, lost = widened
+            return [chance], lost
+    programs[stack[0]] = _with_pairs(first, ground, *_all_to_one(first, ground))
+    no_choice = limits.leaves_no_choice(int(first.people.sum()))
+    return [np.ones(len(first.people))], 0.0 if no_choice else _UNKNOWN
+
+
+def _rows(shapes: Shapes, t: int) -> int:
+    return int(shapes.row_start[t + 1] - shapes.row_start[t])
+
+
+def _coarse(piece: _Piece) -> bool:
+    """Do rows stand for several of the table?"""
+    return len(piece.code) < len(piece.of)
+
+
+def _reach(limits: Limits) -> float:
+    """So many people may lie between a person and what they show."""
+    tightest = min([limits.delta, *(limits.ceilings or ())])
+    return 1 / float(max(tightest, limits.delta / 16))
+
+
+def _pieces(shapes: Shapes, t: int, ground: Ground, limits: Limits) -> Iterator[_Piece]:
+    """The whole table, or, when it is too large, pieces of it, or one with fewer rows and columns."""
     rows = shapes.rows[shapes.row_start[t] : shapes.row_start[t + 1]]
     columns = shapes.columns[shapes.column_start[t] : shapes.column_start[t + 1]]
     code, people, kind = rows.T
-    if len(rows) * len(columns) <= _FULL:
-        row, column = (each.ravel() for each in np.indices((len(rows), len(columns))))
+    everything = np.arange(len(rows))
+    pairs = len(rows) * len(columns)
+    if pairs > _FULL and limits.ceilings is None:
+        pairs = min(pairs, len(_band(code, people, columns, ground, _reach(limits))[0]))
+    if limits.ceilings is not None and pairs > _WITH_CEILINGS:
+        yield _coarser(t, rows, columns)
+    elif limits.ceilings is None and pairs > _MOST_PAIRS:
+        order = np.argsort(code, kind="stable")
+        for some in np.split(order, _edges(people[order], limits, -(-pairs // _MOST_PAIRS))):
+            own = np.flatnonzero(np.isin(columns, code[some]))
+            yield _Piece(t, some, own, np.arange(len(some)), code[some], people[some], kind[some])
     else:
-        tightest = min([limits.delta, *(limits.ceilings or ())])
-        row, column = _band(code, people, columns, ground, 1 / float(max(tightest, limits.delta / 16)))
+        yield _Piece(t, everything, np.arange(len(columns)), everything, code, people, kind)
+
+
+def _edges(people: Ints, limits: Limits, pieces: int) -> Ints:
+    """Where to divide rows so that pieces have about as many people, and enough for delta."""
+    before = np.cumsum(people)
+    enough = -(-limits.delta.denominator // limits.delta.numerator)
+    pieces = max(1, min(pieces, int(before[-1]) // (2 * enough)))
+    edges = np.unique(np.searchsorted(before, before[-1] * np.arange(1, pieces) / pieces) + 1)
+    sizes = np.diff(np.concatenate(([0], before[edges - 1], before[-1:])))
+    return edges if (sizes >= enough).all() else edges[:0]
+
+
+def _coarser(t: int, rows: Ints, columns: Ints) -> _Piece:
+    """Neighbouring values as one: as many kinds of them as leave few enough pairs."""
+    code, people, kind = rows.T
+    buckets = max(8, int((_COARSE / len(np.unique(kind))) ** 0.5))
+    order = np.argsort(columns)
+    own = np.searchsorted(columns[order], code)
+    shown = np.bincount(own, people, minlength=len(columns))
+    middle = np.cumsum(shown) - shown / 2  # of the people with each value, among all
+    bucket = np.minimum((middle / people.sum() * buckets).astype(np.int64), buckets - 1)
+    used, first = np.unique(bucket, return_index=True)
+    last = np.append(first[1:], len(columns))
+    halfway = (middle[first] + middle[last - 1]) / 2
+    chosen = order[np.minimum(np.searchsorted(middle, halfway), last - 1)]
+    kinds = int(kind.max()) + 1
+    key, of = np.unique(np.searchsorted(used, bucket[own]) * kinds + kind, return_inverse=True)
+    together = np.bincount(of, people).astype(np.int64)
+    return _Piece(t, np.arange(len(rows)), chosen, of, columns[chosen][key // kinds], together, key % kinds)
+
+
+def _program(piece: _Piece, shapes: Shapes, ground: Ground, limits: Limits) -> _Program:
+    columns = shapes.columns[shapes.column_start[piece.table] + piece.columns]
+    code, people, kind = piece.code, piece.people, piece.kind
+    if len(code) * len(columns) <= (_FULL if limits.ceilings is None else _COARSE):
+        row, column = (each.ravel() for each in np.indices((len(code), len(columns))))
+    else:
+        row, column = _band(code, people, columns, ground, _reach(limits))
     return _Program(row, column, apart(ground, code[row], columns[column]), code, people, kind, columns)
+
+
+def _of_table(piece: _Piece, row: Ints, column: Ints, weight: Ints) -> Sparse:
+    """Entries of a piece as those of its table: all rows get what stands for them."""
+    from oneoff.mechanisms.output_tables import Sparse
+
+    order = np.argsort(row, kind="stable")
+    start = np.searchsorted(row[order], np.arange(len(piece.code) + 1))
+    length = np.diff(start)[piece.of]
+    before = np.cumsum(length) - length
+    entry = order[np.arange(int(length.sum())) + np.repeat(start[:-1][piece.of] - before, length)]
+    rows = np.repeat(piece.rows, length)
+    return Sparse(np.full(len(rows), piece.table), rows, piece.columns[column[entry]], weight[entry])
 
 
 def _band(code: Ints, people: Ints, columns: Ints, ground: Ground, reach: float) -> tuple[Ints, Ints]:
@@ -136,7 +255,8 @@ def _stacks(programs: list[_Program]) -> Iterator[list[int]]:
 
 
 def _highs(programs: list[_Program], limits: Limits, average: int) -> tuple[Floats, Floats] | None:
-    """(probabilities of all pairs, price of every row): the mean of some tables with the least cost, if any."""
+    """(probabilities of all pairs, price of every row): the mean of some tables with the least cost; None if there are
+    none with these pairs, or the solver cannot tell."""
     from scipy.optimize import linprog
 
     equal, within = _constraints(programs, limits)
@@ -147,17 +267,17 @@ def _highs(programs: list[_Program], limits: Limits, average: int) -> tuple[Floa
     noise, tables, price, best = np.random.default_rng(0), [], np.zeros(len(people)), 0.0
     for turn in range(average if pairs <= _STACKED else 1):  # a large one takes long, and leaves enough to chance
         bent = cost + (turn > 0) * 1e-5 * noise.random(len(cost)) * cost
-        for options in (_PRECISE, {}):  # it sometimes cannot be that precise
+        for options in (_PRECISE, {}, {"presolve": False}):  # it sometimes cannot be that precise
             answer = linprog(
                 bent, A_ub=within, b_ub=np.zeros(within.shape[0]), A_eq=equal, b_eq=target, method="highs-ds",
                 options=options,
             )  # fmt: skip
             if answer.status in (0, 2):
                 break
-        if answer.status == 2:
+        if answer.status != 0 and turn == 0:
             return None
         if answer.status != 0:
-            raise OneoffError(f"the solver gave up on a random output table: {answer.message}")
+            break
         if turn == 0:
             best, price = float(answer.fun), answer.eqlin.marginals[: len(people)] / people
         if float(cost @ answer.x) <= best + 1e-7 * max(best, float(cost.max())):
@@ -200,11 +320,13 @@ def _tightened(program: _Program, limits: Limits) -> Floats:
     return np.asarray(np.maximum(bounds * (1 - _ROOM), (bounds + least) / 2))
 
 
-def _widened(program: _Program, ground: Ground, limits: Limits) -> tuple[_Program, Floats, float]:
+def _widened(program: _Program, ground: Ground, limits: Limits) -> tuple[_Program, Floats, float] | None:
     """The table with the pairs that prices asked for, its probabilities, and how far it is from the best at most."""
     many, turn = len(program.columns), 0
     while True:
         found = _highs([program], limits, 1)
+        if found is None and program.full:
+            return None
         if found is None:  # too few pairs for the ceilings
             row, column = (each.ravel() for each in np.indices((len(program.people), many)))
             program = _with_pairs(program, ground, row, column)

@@ -16,7 +16,7 @@ import numpy as np
 from oneoff.errors import BadGuarantee
 from oneoff.models.counts import Counts, Prior
 from oneoff.models.model import Flags, Floats, Level, Model, parameter
-from oneoff.models.numbers import Number, number_text
+from oneoff.models.numbers import Number, number, number_text
 from oneoff.models.rule import RuleDraft
 
 __all__ = ["DeltaProbability", "KAnonymity"]
@@ -67,6 +67,30 @@ class KAnonymity(Model):
         return False
 
 
+def _probability(given: Number) -> Fraction:
+    """A delta within its bounds, or an error that says them and what may have been meant."""
+    allowed = "above 0 and at most 1 (0 < delta <= 1), such as 0.2 or 1/5"
+    try:
+        value = number(given, "delta of delta-probability")
+    except BadGuarantee as error:
+        raise BadGuarantee(error.what, allowed=allowed, got=error.got, hint=_share(given) or error.hint) from None
+    if 0 < value <= 1:
+        return value
+    whole = value > 1 and value.denominator == 1
+    hint = f"delta is a probability: one of {value} people is delta-probability:1/{value}" if whole else ""
+    raise BadGuarantee("delta of delta-probability is out of bounds", allowed=allowed, got=str(given), hint=hint)
+
+
+def _share(given: Number) -> str:
+    """What somebody meant who wrote a percentage."""
+    text = str(given).strip()
+    try:
+        share = number(text[:-1]) / 100 if text.endswith("%") else Fraction(0)
+    except BadGuarantee:
+        return ""
+    return f"write it as {number_text(share)}" if 0 < share <= 1 else ""
+
+
 @dataclass(frozen=True)
 class DeltaProbability(Model):
     """Nobody is the origin of a published record with probability above delta."""
@@ -77,10 +101,7 @@ class DeltaProbability(Model):
     about = "identity"
 
     def __init__(self, delta: Number) -> None:
-        value = parameter(delta, "delta of delta-probability", most=1)
-        if value <= 0:
-            raise BadGuarantee("delta of delta-probability is not positive", allowed="0 < delta <= 1", got=str(delta))
-        object.__setattr__(self, "delta", value)
+        object.__setattr__(self, "delta", _probability(delta))
 
     def spec(self) -> str:
         return f"{self.name}:{number_text(self.delta)}"

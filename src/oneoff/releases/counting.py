@@ -28,7 +28,7 @@ from oneoff.releases.predicate import Condition, Where, conditions
 from oneoff.releases.published import Published
 from oneoff.table import Attribute
 
-__all__ = ["Estimate", "count", "reconstruct"]
+__all__ = ["Estimate", "count", "reconstruct", "unknown_values"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -90,6 +90,32 @@ def count(release: Published, where: Where) -> Estimate:
         case Masked():
             return _from_masked(release, about_person, wanted)
     raise OneoffError(f"nothing can be counted in a {type(release).__name__}")
+
+
+def unknown_values(release: Published, where: Where) -> list[str]:
+    """What to tell about categories in a question that no record shows: perhaps they were misspelt.
+
+    Numbers are not told: that nobody has one is an answer, and a range does not say which ones occur inside it.
+    """
+    found = []
+    for each in conditions(where):
+        labels = _categories(release, each.column)
+        for value in [] if labels is None else each.unknown(labels):
+            hint = nearest(str(value), map(str, labels)) if labels is not None else ""
+            found.append(f"no record shows {value!r} in {each.column!r}{'; ' * bool(hint)}{hint}")
+    return found
+
+
+def _categories(release: Published, name: str) -> npt.NDArray[Any] | None:
+    """The categories a column of the release can show; None when it has numbers or dates."""
+    if release.sensitive is not None and name == release.sensitive.name:
+        attribute = release.sensitive
+    else:
+        attribute = release.quasi[_attribute(release, name)]
+    labels = attribute.labels
+    if isinstance(release, Generalized) and attribute.hierarchy is not None and attribute is not release.sensitive:
+        labels = np.array(attribute.hierarchy.leaves, dtype=object)
+    return labels if labels.dtype.kind in "OUb" else None
 
 
 def _attribute(release: Published, name: str) -> int:

@@ -1,10 +1,12 @@
-"""From the public half of a folder back to a release in memory (the recipient's door)."""
+"""From a folder back to a release in memory: the public half for a recipient, both halves for the steward."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,12 +30,31 @@ from oneoff.table import Attribute, Hierarchy
 from oneoff.table.classes import look_alikes
 from oneoff.table.hierarchy import label_texts
 
-__all__ = ["load_cover", "load_graph", "load_links", "load_release"]
+__all__ = ["load_cover", "load_graph", "load_links", "load_release", "release_folder"]
 
 
-def load_release(folder: str | PathLike[str]) -> Published:
-    """Read a public half (or the folder that holds it), refusing files that were changed after they were written."""
-    public = Path(folder)
+_BROKEN = "its own description says that the promise is broken"
+
+
+def load_release(folder: str | PathLike[str], *, private: bool = False) -> Published:
+    """Read a release folder or its public half, refusing files that were changed after they were written.
+
+    private   also read what the steward kept, when the private half is there: which record is whose and, for releases
+              without groups and masked ones, how they came about. An audit of these needs it
+    """
+    release = _load_public(Path(folder))
+    return _with_private(release, release_folder(folder)) if private else release
+
+
+def release_folder(folder: str | PathLike[str]) -> Path:
+    """The folder that holds both halves, from itself or from its public half."""
+    given, whole = Path(folder), Path(folder).resolve()  # `.` has no name of its own
+    if whole.name != "public":
+        return given
+    return given.parent if given.name == "public" else whole.parent
+
+
+def _load_public(public: Path) -> Published:
     if not (public / "release.json").exists() and (public / "public" / "release.json").exists():
         public = public / "public"
     described = _described(public)
@@ -46,14 +67,49 @@ def load_release(folder: str | PathLike[str]) -> Published:
     return release
 
 
+def _with_private(release: Published, folder: Path) -> Published:
+    """The release with what the steward kept. A private half that lacks a file is damaged, an empty one is none."""
+    try:
+        if not any((folder / "private").iterdir()):
+            return release
+    except (FileNotFoundError, NotADirectoryError):
+        return release
+    except OSError as error:
+        raise _damaged_private(folder / "private", "cannot be read", error.strerror or str(error)) from None
+    path = folder / "private" / "links.parquet"
+    links = load_links(folder)
+    if links is None:
+        raise _missing(path)
+    if len(links) != release.rows or (links < 0).any() or (links >= release.rows).any():
+        raise _damaged_private(path, "does not hold what was written", "records that the public half does not have")
+    release = replace(release, links=links)
+    if isinstance(release, Generalized) and release.group is None:
+        graph = load_graph(folder, links)
+        if graph is None:
+            raise _missing(folder / "private" / "graph.parquet")
+        return replace(release, graph=graph)
+    if isinstance(release, Masked):
+        path, cover = folder / "private" / "cover.parquet", load_cover(folder)
+        if cover is None:
+            raise _missing(path)
+        if len(cover.partition.group) != release.rows or len(cover.tables) not in (0, len(release.quasi)):
+            raise _damaged_private(path, "does not hold what was written", "other people or columns than in public/")
+        return replace(release, cover=cover)
+    return release
+
+
 def load_links(folder: str | PathLike[str]) -> npt.NDArray[np.int64] | None:
     """Which record is whose, from the private half of a release folder; None when it is not there."""
     path = Path(folder) / "private" / "links.parquet"
     if not path.is_file():
         return None
-    links = pq.read_table(path, columns=["row", "record"])
-    record = np.empty(links.num_rows, dtype=np.int64)
-    record[links["row"].to_numpy()] = links["record"].to_numpy()
+    with _reading(path):
+        links = pq.read_table(path, columns=["row", "record"])
+        row = links["row"].to_numpy()
+        if not np.array_equal(np.sort(row), np.arange(len(row))):
+            raise ValueError("rows of the table are missing or listed twice")
+        record = np.empty(len(row), dtype=np.int64)
+        record[row] = links["record"].to_numpy()
     return record
 
 
@@ -62,30 +118,74 @@ def load_graph(folder: str | PathLike[str], links: npt.NDArray[np.int64]) -> Lin
     path = Path(folder) / "private" / "graph.parquet"
     if not path.is_file():
         return None
-    edges = pq.read_table(path, columns=["record", "person"])
-    record, person = edges["record"].to_numpy(), edges["person"].to_numpy()
-    start = np.concatenate(([0], np.cumsum(np.bincount(record, minlength=len(links)))))
-    return Links(start, person[np.argsort(record, kind="stable")].astype(np.int64), np.argsort(links))
+    with _reading(path):
+        edges = pq.read_table(path, columns=["record", "person"])
+        record, person = edges["record"].to_numpy(), edges["person"].to_numpy()
+        start = np.concatenate(([0], np.cumsum(np.bincount(record, minlength=len(links)))))
+        return Links(start, person[np.argsort(record, kind="stable")].astype(np.int64), np.argsort(links))
 
 
 def load_cover(folder: str | PathLike[str]) -> Cover | None:
     """Who covers for whom and how, from the private half of a masked release; None when it is not there."""
     private = Path(folder) / "private"
-    if not (private / "cover.parquet").is_file():
+    path = private / "cover.parquet"
+    if not path.is_file():
         return None
-    people = pq.read_table(private / "cover.parquet")
-    tables = []
-    for j in range(people.num_columns - 1):
-        entries = pq.read_table(private / f"table_{j}.parquet")
-        row, code, weight = (entries[name].to_numpy() for name in ("row", "code", "weight"))
-        start = np.searchsorted(row, np.arange(int(row[-1]) + 2))
-        tables.append(RandomTable(people[f"row_{j}"].to_numpy().copy(), start, code.copy(), weight.copy()))
-    redraw = None
-    if (private / "redraw.parquet").is_file():
-        odds = pq.read_table(private / "redraw.parquet")
-        redraw = np.stack([odds[str(j)].to_numpy() for j in range(len(tables))], axis=1)
+    with _reading(path):
+        people = pq.read_table(path)
+        partition = Partition(people["group"].to_numpy().copy())
+        rows = [people[f"row_{j}"].to_numpy().copy() for j in range(people.num_columns - 1)]
+    tables = tuple(_load_table(private / f"table_{j}.parquet", row) for j, row in enumerate(rows))
+    redraw = _load_redraw(private / "redraw.parquet", len(tables))
     diverse = (people.schema.metadata or {}).get(b"diverse") == b"True"
-    return Cover(Partition(people["group"].to_numpy().copy()), tuple(tables), redraw, diverse)
+    with _reading(path):
+        return Cover(partition, tables, redraw, diverse)
+
+
+def _load_table(path: Path, row_of_person: npt.NDArray[np.int32]) -> RandomTable:
+    """How one quasi-identifier was drawn."""
+    if not path.is_file():
+        raise _missing(path)
+    with _reading(path):
+        entries = pq.read_table(path)
+        row, code, weight = (entries[name].to_numpy() for name in ("row", "code", "weight"))
+        if (np.diff(row) < 0).any() or (code < 0).any():
+            raise ValueError("its rows are out of order, or a code is negative")
+        start = np.searchsorted(row, np.arange(int(row[-1]) + 2))
+        return RandomTable(row_of_person, start, code.copy(), weight.copy())
+
+
+def _load_redraw(path: Path, columns: int) -> npt.NDArray[np.int64] | None:
+    """The chances of drawing again, where that was done."""
+    if not path.is_file():
+        return None
+    with _reading(path):
+        odds = pq.read_table(path)
+        return np.stack([odds[str(j)].to_numpy() for j in range(columns)], axis=1)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Whatever goes wrong with a file of the private half is said of that file."""
+    try:
+        yield
+    except (OneoffError, KeyError, TypeError, ValueError, IndexError, AttributeError, pa.ArrowException, OSError) as e:
+        got = str(e) if isinstance(e, OneoffError | ValueError) else f"{type(e).__name__}: {e}"
+        raise _damaged_private(path, "does not hold what was written", got) from e
+
+
+def _missing(path: Path) -> DamagedRelease:
+    return _damaged_private(path, "is missing", "no such file")
+
+
+def _damaged_private(path: Path, what: str, got: str) -> DamagedRelease:
+    return DamagedRelease(
+        f"{str(path)!r} {what}",
+        allowed="the private half of a release as it was written",
+        got=got,
+        hint="restore it from a copy, or make the release again with private/job.toml and private/seed; without the "
+        "folder private/ only what a recipient can check is checked",
+    )
 
 
 def _damaged(what: str, got: str) -> DamagedRelease:
@@ -100,6 +200,7 @@ def _described(public: Path) -> dict[str, Any]:
         files = described["files"]
         version = described["format"]
     except (OSError, ValueError, KeyError, TypeError) as error:
+        _refuse_withheld(public)
         raise _damaged(f"{str(public)!r} holds no readable release.json", f"{type(error).__name__}: {error}") from None
     if version != FORMAT:
         raise _damaged(f"{str(public)!r} has an unknown format", f"format {version}, this version reads {FORMAT}")
@@ -113,6 +214,20 @@ def _described(public: Path) -> dict[str, Any]:
         if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             raise _damaged(f"{name} was changed after the release was written", "another hash than in release.json")
     return described
+
+
+def _refuse_withheld(public: Path) -> None:
+    """A folder that never had a public half: it is not damaged, and nobody can send it again."""
+    folder = release_folder(public)
+    verdict = folder / "private" / "verdict.json"
+    if (folder / "public").exists() or not verdict.is_file():
+        return
+    raise DamagedRelease(
+        f"{str(folder)!r} has no public half: it was withheld, because the release breaks its promise",
+        allowed="a release that keeps its promise",
+        got="a private half only",
+        hint=f"{verdict} says why; `oneoff anonymize ... --even-if-broken` writes the public half for research",
+    )
 
 
 def _generalized(described: dict[str, Any], frames: dict[str, pa.Table]) -> Generalized:
@@ -180,11 +295,14 @@ def _masked(described: dict[str, Any], frames: dict[str, pa.Table]) -> Masked:
     quasi, codes = _exact(described["quasi"], frame)
     keep, kept = _kept(described["keep"], frame)
     sensitive = _sensitive(described["sensitive"])
+    values = _values(sensitive, frame)
+    if not np.array_equal(np.bincount(values, minlength=len(described["prior"])), described["prior"]):
+        raise ValueError("the stated prior is not the distribution of the published values")
     return Masked(
         **_common(described, sensitive),
         quasi=quasi,
         codes=codes,
-        values=_values(sensitive, frame),
+        values=values,
         keep=keep,
         kept=kept,
     )
@@ -206,6 +324,7 @@ def _common(described: dict[str, Any], sensitive: Attribute | None) -> dict[str,
         "sensitive": sensitive,
         "counts": np.array(described["prior"], dtype=np.int64),
         "against": str(described["stands_against"]),
+        "broken": _BROKEN if described.get("broken") else "",
     }
 
 

@@ -53,6 +53,11 @@ class Condition:
                     found &= beyond if strict else beyond | (labels == bound)
         return ~found if self.without else found
 
+    def unknown(self, labels: npt.NDArray[Any]) -> list[Any]:
+        """The values it asks for that are none of these."""
+        known = {self._like(labels, label) for label in labels.tolist()}
+        return [value for value in self.among or () if self._like(labels, value) not in known]
+
     def covered(self, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """The part of each range for which it is true, people being spread evenly over it."""
         whole = low.dtype.kind in "iu"
@@ -96,6 +101,8 @@ class Condition:
 
 def conditions(where: Where) -> list[Condition]:
     """From a text, or from a mapping of column -> value, list of values, or (low, high)."""
+    if not where or (isinstance(where, str) and not where.strip()):
+        raise _unreadable("", "it names no property, and everybody would be meant")
     if isinstance(where, str):
         return list(_parse(where))
     found = []

@@ -34,7 +34,7 @@ class Published(ABC):
     """Records in published order, the promise they were made for, and what the steward keeps.
 
     counts     people with each sensitive value in the whole table (the prior, which is public)
-    against    who the method stands against: "reader", "insider" or "nobody"
+    against    who the method stands against: "reader", "insider", "black box" or "nobody"
     links[i]   private: the record of person i of the table
     private    private: more files for the private half, by name
     broken     private: why this release must not go out, empty when nothing speaks against it
@@ -111,7 +111,10 @@ class Published(ABC):
         overwrite: bool = False,
         even_if_broken: bool = False,
     ) -> Path:
-        """Write the public and the private half; the folder appears whole or not at all."""
+        """Write the public and the private half; the folder appears whole or not at all.
+
+        even_if_broken   write the public half of a release that breaks its promise, for research; it says so itself
+        """
         from oneoff.releases.write import write_release
 
         return write_release(self, Path(folder), csv=csv, overwrite=overwrite, even_if_broken=even_if_broken)

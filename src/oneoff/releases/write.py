@@ -40,7 +40,7 @@ def write_release(
 ) -> Path:
     """Write both halves aside and rename: a release appears whole or not at all.
 
-    A release that breaks its promise has no public half, unless asked for.
+    A release that breaks its promise has no public half, unless asked for; that one says of itself that it is broken.
     """
     with _appearing(folder, overwrite) as aside:
         private = aside / "private"
@@ -60,9 +60,9 @@ def write_release(
             _write_public(release, aside / "public", csv)
     if release.broken and not even_if_broken:
         raise PromiseBroken(
-            f"the public half was withheld: {release.broken}",
+            f"the public half was withheld: {release.broken.rstrip('.')}",
             allowed="a release that keeps its promise",
-            hint=f"{folder / 'private'} says why; --even-if-broken writes it for research",
+            hint=f"{folder / 'private'} says why; --even-if-broken (even_if_broken=True) writes it for research",
         )
     return folder
 
@@ -173,6 +173,7 @@ def describe(release: Published) -> dict[str, Any]:
         "guarantee": release.guarantee,
         "promises": [_describe_promise(part) for part in release.model.parts()],
         "stands_against": release.against,
+        **({"broken": True} if release.broken else {}),  # only why is a secret
         "rows": release.rows,
         **_describe_form(release),
         "sensitive": None if release.sensitive is None else _describe_values(release.sensitive),
@@ -197,6 +198,7 @@ def _describe_form(release: Published) -> dict[str, Any]:
             }
         case Masked():
             return {
+                "promise_about": "record" if release.against == "insider" else "column",
                 "quasi": [_describe_exact(attribute) for attribute in release.quasi],
                 "keep": [attribute.name for attribute in release.keep],
             }

@@ -5,11 +5,12 @@ Takes the rows as plain dicts (`Comparison.as_dict()`), since this room lies bel
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from oneoff.report.page import figure, html_page, html_table
+from oneoff.report.page import figure, html_list, html_page, html_table
 from oneoff.report.plots import comparison_plot
 from oneoff.report.text import grid
 from oneoff.report.words import percent, plain
@@ -18,70 +19,138 @@ __all__ = ["comparison_html", "comparison_lines"]
 
 Row = Mapping[str, Any]
 _HEADER = (
-    "method", "loss (GCP)", "query error", "worst belief", "allowed", "people above", "groups", "seconds",
-    "stands against", "",
+    "method", "loss (GCP)", "ILoss", "query error", "recognised", "worst / allowed", "people above", "groups",
+    "seconds", "stands against", "promise",
 )  # fmt: skip
+_GROUPS = _HEADER.index("groups")
+_LONGEST = 800  # letters of a reason
+_AGAINST = {
+    "insider": "an insider, who also knows the method",
+    "reader": "a reader, who has the release and everybody's quasi-identifiers but does not know how it was made",
+    "nobody": "nobody: who knows the method may conclude more than is promised",
+    "black box": "a black box only: somebody who matches people on one column at a time and knows neither the hidden "
+    "groups nor the chances",
+}
 
 
 def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
-    """A table, then a sentence that says which row to look at."""
-    lines = [f"Methods for {plain(guarantee, 200)}, side by side:"]
-    lines += grid([_HEADER, *(_cells(row) for row in rows if not row["refused"])], right=(1, 2, 3, 4, 5, 6, 7))
-    lines += [f"  {_label(row)}: refused. {plain(row['refused'], 300)}" for row in rows if row["refused"]]
-    kept = [row for row in rows if row["holds"] and _blurs(row)]
-    if any(row["holds"] and row["form"] == "masked" for row in rows):
-        lines.append(
-            "A loss of 'masked' says that records show single values, but not always the true ones; the query error "
-            "compares it with the others."
-        )
-    if any(row["holds"] and row["form"] not in ("generalized", "masked") for row in rows):
-        lines.append(
-            "A loss of 'none' says that quasi-identifiers are shown as they are: what people have is hidden, not who "
-            "they are. The query error (median of random count queries) compares it with the others."
-        )
-    if kept:
-        best = min(kept, key=lambda row: float(row["gcp"]))
-        lines.append(f"Least loss among those that keep the promise: {_named(best)}.")
-        insider = [row for row in kept if row["against"] == "insider"]
-        if insider and best not in insider:
-            best = min(insider, key=lambda row: float(row["gcp"]))
-            lines.append(f"Least loss among those that also stand against an insider: {_named(best)}.")
-    asked = [row for row in rows if row["holds"] and row["query_error"] is not None]
-    if asked:
-        best = min(asked, key=lambda row: float(row["query_error"]))
-        lines.append(
-            f"Least error of count queries: {_label(best)}, {percent(best['query_error'])}, "
-            f"which stands against {best['against']}."
-        )
-    if not any(row["holds"] for row in rows):
-        lines.append("None of them keeps the promise in the records that would go out.")
-    return lines
+    """A table, then sentences that say how to read it and which row to look at."""
+    cells = [_cells(row) for row in rows if not row["refused"]]
+    return [
+        f"Methods for {plain(guarantee, 200)}, side by side:",
+        *(grid([_HEADER, *cells], right=range(1, 9)) if cells else ()),
+        *_notes(rows),
+    ]
 
 
 def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
-    """A page with the same table and a plot of loss against the share of people above the limit."""
+    """A page with the same table and sentences, and a plot of what can be recognised and what is lost."""
     shown = [row for row in rows if not row["refused"]]
-    points = [
-        (_label(row), float(row["gcp"]), float(row["share_above"]), bool(row["holds"]))
-        for row in shown
-        if row["gcp"] is not None
-    ]
     title = f"Methods for {plain(guarantee, 200)}"
-    narrow = [_narrow(_cells(row)) for row in shown]
-    body = f"<h1>{escape(title)}</h1>" + html_table(_narrow(_HEADER), narrow, right=(1, 2, 3, 4, 5))
-    caption = "Further left loses less; above the bottom line, people can be known better than was promised."
-    return html_page(title, body + figure(comparison_plot(points), caption))
+    body = f"<h1>{escape(title)}</h1>"
+    if shown:
+        table = html_table(_narrow(_HEADER), (_narrow(_cells(row)) for row in shown), right=range(1, 8))
+        body += f'<div class="wide">{table}</div>{_plot(shown)}'
+    return html_page(title, body + html_list("plain", _notes(rows)))
+
+
+def _plot(shown: Sequence[Row]) -> str:
+    """Every method has a line in it, with as many marks as it has numbers."""
+    asked = any(row["query_error"] is not None for row in shown)
+    key, lost = ("query_error", "query error") if asked else ("gcp", "loss (GCP)")
+    marks = {
+        lost: [row[key] for row in shown],
+        "chance of recognising a person, on average": [row["recognised"] for row in shown],
+    }
+    names = [f"{_label(row)}{'' if row['holds'] else ' (BROKEN)'}" for row in shown]
+    caption = "Further left is better for both."
+    without = [_label(row) for row in shown if row[key] is None]
+    if without:
+        caption += f" There is no {lost} of {', '.join(without)}."
+    return figure(comparison_plot(names, marks), caption)
 
 
 def _narrow(cells: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns that fit on a page, belief beside what is allowed."""
-    method, loss, error, worst, allowed, above, _, seconds, against, kept = cells
-    beliefs = f"{worst.removesuffix(' belief')} / {allowed}"
-    return method, loss, error, beliefs, above, seconds, against, kept or "promise"
+    """The columns that fit on a page."""
+    return cells[:_GROUPS] + cells[_GROUPS + 1 :]
 
 
-def _named(row: Row) -> str:
-    return f"{_label(row)}, {percent(row['gcp'])}, which stands against {row['against']}"
+def _notes(rows: Sequence[Row]) -> Iterator[str]:
+    yield from (f"{_label(row)}: refused. {_shortened(row['refused'])}" for row in rows if row["refused"])
+    yield from _meanings([row for row in rows if not row["refused"]])
+    kept = [row for row in rows if row["holds"]]
+    yield from _least_loss([row for row in kept if row["form"] == "generalized"])
+    yield from _least_error([row for row in kept if row["query_error"] is not None])
+    if not kept:
+        yield "None of them keeps the promise in the records that would go out."
+
+
+def _meanings(made: Sequence[Row]) -> Iterator[str]:
+    """What a column means, where that is not plain or not the same for all."""
+    if made:
+        yield (
+            "Recognised: the chance of telling whose record is whose, on average over people, for somebody who knows "
+            "everybody's quasi-identifiers, and the hidden groups and chances where there are any."
+        )
+    if any(_by_column(row) for row in made):
+        yield (
+            "* One column at a time, where the other rows are about whole records; so the worst belief of this row is "
+            f"not comparable with theirs, but 'recognised' is. It stands against {_AGAINST['black box']}."
+        )
+    if any(row["form"] == "masked" for row in made):
+        yield (
+            "A loss of 'masked' says that records show single values, but not always the true ones; ILoss (what a "
+            "person loses in all quasi-identifiers together) and the query error compare it with the others."
+        )
+    if any(row["form"] not in ("generalized", "masked") for row in made):
+        yield (
+            "A loss of 'none' says that quasi-identifiers are shown as they are: what people have is hidden, not who "
+            "they are. The query error (median of random count queries) compares it with the others."
+        )
+
+
+def _least_loss(kept: Sequence[Row]) -> Iterator[str]:
+    yield from _least(
+        "gcp",
+        {
+            "Least loss among those that keep the promise": kept,
+            "Least loss among those that also stand against an insider": _insiders(kept),
+        },
+    )
+
+
+def _least_error(kept: Sequence[Row]) -> Iterator[str]:
+    """A promise about single columns is easier to keep, so the best of the others is named beside it."""
+    whole = [row for row in kept if not _by_column(row)]
+    yield from _least(
+        "query_error",
+        {
+            "Least error of count queries": kept,
+            "Least error among those whose promise is about whole records": whole,
+            "Least error among those that also stand against an insider": _insiders(kept),
+        },
+    )
+
+
+def _insiders(kept: Sequence[Row]) -> list[Row]:
+    return [row for row in kept if row["against"] == "insider"]
+
+
+def _least(key: str, among: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+    """The best of each choice, unless it was named before."""
+    named: list[Row] = []
+    for what, rows in among.items():
+        best = min(rows, key=lambda row: float(row[key]), default=None)
+        if best is not None and best not in named:
+            named.append(best)
+            yield f"{what}: {_named(best, key)}."
+
+
+def _named(row: Row, key: str) -> str:
+    return (
+        f"{_label(row)}, {percent(row[key])}; people are recognised with {percent(row['recognised'])} on average, and "
+        f"it stands against {_AGAINST[row['against']]}"
+    )
 
 
 def _label(row: Row) -> str:
@@ -89,15 +158,26 @@ def _label(row: Row) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    groups = "none" if row["groups"] is None else f"{row['groups']:,}"
-    kept = "kept" if row["holds"] else "BROKEN"
-    worst, allowed = (f"{row[name]:.4g}" for name in ("worst", "allowed"))
-    above, seconds = percent(row["share_above"]), f"{row['seconds']:.2f}"
-    loss = percent(row["gcp"]) if _blurs(row) else "masked" if row["form"] == "masked" else "none"
-    error = "" if row["query_error"] is None else percent(row["query_error"])
-    return _label(row), loss, error, worst, allowed, above, groups, seconds, row["against"], kept
+    return (
+        _label(row),
+        percent(row["gcp"]) if row["form"] == "generalized" else "masked" if row["form"] == "masked" else "none",
+        "" if row["iloss"] is None else f"{row['iloss']:.3f}",
+        "" if row["query_error"] is None else percent(row["query_error"]),
+        percent(row["recognised"]),
+        f"{row['worst']:.4g}{'*' * _by_column(row)} / {row['allowed']:.4g}",
+        percent(row["share_above"]),
+        "none" if row["groups"] is None else f"{row['groups']:,}",
+        f"{row['seconds']:.2f}",
+        row["against"],
+        "kept" if row["holds"] else "BROKEN",
+    )
 
 
-def _blurs(row: Row) -> bool:
-    """Are quasi-identifiers generalized, so that there is a loss to compare?"""
-    return bool(row["form"] == "generalized")
+def _by_column(row: Row) -> bool:
+    """Is the promise about single columns, unlike that of all others?"""
+    return bool(row["form"] == "masked" and row["against"] != "insider")
+
+
+def _shortened(text: object) -> str:
+    """Cut between words, with a sign that something is missing."""
+    return textwrap.shorten(plain(text, 10 * _LONGEST), _LONGEST, placeholder=" …")

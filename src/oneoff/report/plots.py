@@ -20,6 +20,8 @@ Floats = npt.NDArray[np.float64]
 _BEFORE, _AFTER, _LIMIT, _INK = "#a3adb8", "#2a6496", "#b3261e", "#333d47"
 _WIDTH = 816  # of the whole picture with its labels, the width of the text on the page
 _LABEL_CHARS = 34
+_LABEL_LIMIT = 260  # the same in pixels
+_WIDEST = 7.6  # pixels of a letter, on average, in the widest of the usual fonts
 MOST_BARS = 25
 _FEWEST_SIZES = 20  # the axis of group sizes reaches at least so far
 _STEP = 0.05  # of the histogram of beliefs
@@ -147,8 +149,8 @@ def _belief_bins(belief: Floats, cap: Floats) -> list[dict[str, Any]]:
     ]
 
 
-def loss_plot(per_attribute: Mapping[str, float]) -> str:
-    """A bar for the loss of each attribute, the most blurred first."""
+def loss_plot(per_attribute: Mapping[str, float], title: str = "share of the domain a published value spans") -> str:
+    """A bar for the loss of each attribute, the greatest first; the title says what the loss is a share of."""
     import altair as alt
 
     losses = sorted(per_attribute.items(), key=lambda item: -item[1])[:MOST_BARS]
@@ -156,8 +158,8 @@ def loss_plot(per_attribute: Mapping[str, float]) -> str:
     data = [{"name": n, "loss": x, "text": percent(x)} for n, (_, x) in zip(names, losses, strict=True)]
     scale = alt.Scale(domain=[0, max(1.0, losses[0][1])])  # the same on every page, so that pages can be compared
     base = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=alt.Step(24)).encode(
-        x=alt.X("loss:Q", title="share of the domain a published value spans", axis=_percent_axis(alt), scale=scale),
-        y=alt.Y("name:N", sort=names, title=None),
+        x=alt.X("loss:Q", title=title, axis=_percent_axis(alt), scale=scale),
+        y=alt.Y("name:N", sort=names, title=None, axis=_names_axis(alt, names)),
     )
     return _svg(base.mark_bar(color=_AFTER) + base.mark_text(align="left", dx=5, fontSize=12).encode(text="text:N"))
 
@@ -170,7 +172,7 @@ def caps_plot(labels: Sequence[str], shares: Sequence[float], caps: Sequence[flo
     data = [{"name": n, "share": p, "cap": c} for n, p, c in zip(names, shares, caps, strict=True)]
     kinds = ["share in the whole table", "highest belief allowed"]
     points = [{"name": row["name"], "at": row[key], "kind": kind} for row in data for key, kind in _keyed(kinds)]
-    y = alt.Y("name:N", sort=names, title=None)
+    y = alt.Y("name:N", sort=names, title=None, axis=_names_axis(alt, names))
     x = alt.X("at:Q", title="probability", axis=_percent_axis(alt))
     colour = alt.Scale(domain=kinds, range=[_AFTER, _LIMIT])
     spans = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=alt.Step(22))
@@ -187,28 +189,38 @@ def caps_plot(labels: Sequence[str], shares: Sequence[float], caps: Sequence[flo
     return _svg(lines + dots)
 
 
-def comparison_plot(points: Sequence[tuple[str, float, float, bool]]) -> str:
-    """Loss against the share of people above the limit, a point for each (name, loss, share, promise kept)."""
+def comparison_plot(names: Sequence[str], marks: Mapping[str, Sequence[float | None]]) -> str:
+    """A line for each method, with two kinds of marks: a share for each method, or None where it has none."""
     import altair as alt
 
-    kinds = ["promise kept", "promise broken"]
-    data = [{"name": n, "loss": x, "above": y, "kind": kinds[not kept]} for n, x, y, kept in points]
-    base = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=320).encode(
-        x=alt.X("loss:Q", title="share of its domain a published value spans (GCP)", axis=_percent_axis(alt)),
-        y=alt.Y("above:Q", title="people above the limit", axis=_percent_axis(alt)),
+    methods, kinds = distinct(names, _LABEL_CHARS), list(marks)
+    points = [
+        {"name": name, "kind": kind, "at": share}
+        for kind, shares in marks.items()
+        for name, share in zip(methods, shares, strict=True)
+        if share is not None
+    ]
+    base = alt.Chart(alt.InlineData(values=points), width=_WIDTH, height=alt.Step(24))
+    y = alt.Y("name:N", sort=methods, title=None, scale=alt.Scale(domain=methods), axis=_names_axis(alt, methods))
+    legend = alt.Legend(orient="top", labelLimit=400)
+    dots = base.mark_point(filled=True, size=80, opacity=1).encode(
+        y=y,
+        x=alt.X("at:Q", title=None, axis=_percent_axis(alt), scale=alt.Scale(zero=True)),
+        color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=kinds, range=[_AFTER, _LIMIT]), legend=legend),
+        shape=alt.Shape(
+            "kind:N", title=None, scale=alt.Scale(domain=kinds, range=["circle", "diamond"]), legend=legend
+        ),
     )
-    colour = alt.Scale(domain=kinds, range=[_AFTER, _LIMIT])
-    shape = alt.Scale(domain=kinds, range=["circle", "diamond"])
-    legend = alt.Legend(orient="top")
-    dots = base.mark_point(filled=True, size=90, opacity=1).encode(
-        color=alt.Color("kind:N", title=None, scale=colour, legend=legend),
-        shape=alt.Shape("kind:N", title=None, scale=shape, legend=legend),
-    )
-    return _svg(dots + base.mark_text(align="left", dx=8, dy=-8, fontSize=12, color=_INK).encode(text="name:N"))
+    return _svg(dots)
 
 
 def _keyed(kinds: Sequence[str]) -> list[tuple[str, str]]:
     return list(zip(("share", "cap"), kinds, strict=True))
+
+
+def _names_axis(alt: Any, names: Sequence[str]) -> Any:
+    """Room for names in wider letters than they were measured with: the reader's machine may have other fonts."""
+    return alt.Axis(minExtent=min(_LABEL_LIMIT, _WIDEST * max(map(len, names))))
 
 
 def _percent_axis(alt: Any) -> Any:
@@ -221,10 +233,15 @@ def _svg(chart: Any) -> str:
     fit = {"type": "fit-x", "contains": "padding"}
     styled = chart.configure(font="Arial, Helvetica, sans-serif", background="transparent", autosize=fit)
     styled = styled.configure_axis(
-        labelFontSize=12, titleFontSize=12, titleFontWeight="normal", labelColor=_INK, titleColor=_INK, labelLimit=260
+        labelFontSize=12,
+        titleFontSize=12,
+        titleFontWeight="normal",
+        labelColor=_INK,
+        titleColor=_INK,
+        labelLimit=_LABEL_LIMIT,
     )
     styled = styled.configure_axisX(titlePadding=8).configure_axisY(titlePadding=10)
-    styled = styled.configure_view(stroke=None).configure_legend(labelFontSize=12, labelColor=_INK)
+    styled = styled.configure_view(stroke=None).configure_legend(labelFontSize=12, labelColor=_INK, columnPadding=40)
     drawn: str = vl_convert.vegalite_to_svg(styled.to_dict())
     # inside HTML a namespace is not needed, and without it the page holds no address at all
     return re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", drawn, count=2)

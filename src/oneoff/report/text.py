@@ -8,9 +8,8 @@ from unicodedata import combining, east_asian_width
 
 from oneoff.audit import Verdict
 from oneoff.report.words import (
-    LEVELS,
-    Meaning,
     level_text,
+    meaning_of,
     percent,
     plain,
     promise_row,
@@ -84,10 +83,12 @@ def _attacks(verdict: Verdict) -> Iterator[str]:
 
 
 def _levels(verdict: Verdict) -> Iterator[str]:
-    yield "What the records reach of every known promise (none: not at any level; + higher is safer, - lower is safer):"
+    where = "hidden groups" if verdict.masked is not None else "records"
+    legend = "none: not at any level; + higher is safer, - lower is safer"
+    yield f"What the {where} reach of every known promise ({legend}):"
     rows = []
     for name, level in verdict.levels.items():
-        meaning = LEVELS.get(name, Meaning(""))
+        meaning = meaning_of(name, masked=verdict.masked is not None)
         sign = "+" if meaning.larger_is_safer else "-"
         rows.append((name, level_text(level, meaning.larger_is_safer), sign, meaning.text))
     yield from grid(rows, right=(1,))
@@ -99,8 +100,8 @@ def _risk(verdict: Verdict) -> Iterator[str]:
         yield "How easily people are recognised (without the table, the risk before is not known):"
     else:
         yield (
-            f"How easily people are recognised: the most exposed person with a chance of {percent(before.highest)} "
-            f"before and {percent(verdict.risk_after.highest)} after."
+            f"How easily people are recognised{_by_whom(verdict)}: the most exposed person with a chance of "
+            f"{percent(before.highest)} before and {percent(verdict.risk_after.highest)} after."
         )
     yield from grid(
         [("", "before", "after"), *risk_rows(before, verdict.risk_after, masked=verdict.masked is not None)],
@@ -108,9 +109,16 @@ def _risk(verdict: Verdict) -> Iterator[str]:
     )
 
 
+def _by_whom(verdict: Verdict) -> str:
+    """Of masked records, before by their looks, and after by somebody who knows the secrets."""
+    return "" if verdict.masked is None else " (after: by somebody who knows hidden groups and chances)"
+
+
 def _utility(utility: Utility) -> Iterator[str]:
     yield f"What it costs: {utility.sentence()}"
     losses = sorted(utility.per_attribute.items(), key=lambda item: -item[1])
+    if utility.masking is not None and losses:
+        yield "How far values moved (numbers: of their range; categories: the share that changed, or up the hierarchy):"
     yield from grid([(name, _bar(loss), percent(loss)) for name, loss in losses], right=(2,))
     yield from (f"  {text}" for text in _other_measures(utility))
 

@@ -17,6 +17,7 @@ __all__ = [
     "Meaning",
     "distinct",
     "level_text",
+    "meaning_of",
     "percent",
     "plain",
     "promise_row",
@@ -86,6 +87,13 @@ def distinct(labels: Iterable[object], width: int = _WIDTH) -> list[str]:
         seen[text] = 1
         shown.append(text)
     return shown
+
+
+def meaning_of(name: str, *, masked: bool) -> Meaning:
+    """What a level says; of masked records, groups are hidden and only looks count for k."""
+    if masked and name == "k-anonymity":
+        return Meaning("records that look the same, where they are fewest", True)
+    return LEVELS.get(name, Meaning(""))
 
 
 def percent(share: float) -> str:

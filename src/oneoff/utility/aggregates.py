@@ -108,8 +108,11 @@ class AggregateErrors:
         return asdict(self)
 
 
-def random_aggregates(table: Table, many: int = 1000, *, attributes: int = 4, rng: np.random.Generator) -> Aggregates:
-    """Queries on so many quasi-identifiers each, or on all of them where there are fewer."""
+def random_aggregates(
+    table: Table, many: int = 1000, *, attributes: int = 4, rng: np.random.Generator | None = None
+) -> Aggregates:
+    """Queries on so many quasi-identifiers each, or on all of them where there are fewer; fresh ones without `rng`."""
+    rng = np.random.default_rng() if rng is None else rng
     if many < 1 or attributes < 1:
         got = f"{many} queries on {attributes} attributes"
         raise BadValue("there is nothing to ask", allowed="at least one query on at least one attribute", got=got)
@@ -146,6 +149,12 @@ class _Answers(NamedTuple):
 
 def aggregate_errors(release: Published, table: Table, queries: Aggregates) -> AggregateErrors:
     """How far the answers of a recipient are from the truth, and how far apart the bounds she can be sure of."""
+    if not np.array_equal(release.counts, table.counts) or len(release.quasi) != len(table.quasi):
+        raise BadValue(
+            "the release is not one of this table",
+            allowed=f"the {release.rows:,} people and {len(release.quasi)} quasi-identifiers of the release",
+            got=f"{table.rows:,} people and {len(table.quasi)} quasi-identifiers, or other sensitive values",
+        )
     numbers = _numbers(table)
     columns = [np.ascontiguousarray(column, dtype=np.int64) for column in table.codes.T]
     truth = _from_records(columns, numbers[table.values], queries)

@@ -41,6 +41,7 @@ class Utility:
     bucket_loss   of buckets: the sum of (size - 1)^2 (equation 2)
     iloss         of ranges and of masked values: what a person loses in all quasi-identifiers together (paper 003)
     masking       of masked values: how far they moved (per_attribute has that, too) and what became of distributions
+    per_attribute   empty where it is not known how far masked values moved: without the table, or without the links
     """
 
     gcp: float | None
@@ -72,6 +73,8 @@ class Utility:
             )
         if self.masking is not None:
             return self.masking.sentence()
+        if self.gcp is None:
+            return "Quasi-identifiers are masked; how far their values moved cannot be measured without the table."
         if not any(self.per_attribute.values()):
             return "Quasi-identifiers are shown as they are (GCP 0)."
         worst = max(self.per_attribute, key=lambda name: self.per_attribute[name])
@@ -117,19 +120,13 @@ def utility(
 
 
 def _exact(release: Published, table: Table | None) -> Utility:
-    """Nothing is blurred where quasi-identifiers are shown as single values, true or not."""
+    """Nothing is blurred where quasi-identifiers are shown as they are."""
     nothing = Utility(0.0, 0.0, 0.0, None, None, {attribute.name: 0.0 for attribute in release.quasi})
     if isinstance(release, Bucketized):
         loss = int(((release.people_in_bucket - 1) ** 2).sum())
         return replace(nothing, msbs=loss / max(release.rows - 1, 1), bucket_loss=loss)
     if isinstance(release, Masked):
-        moved, nothing = (
-            None if table is None else masking(release, table),
-            replace(nothing, gcp=None, gcp_set=None, ail=None),
-        )
-        if moved is None or moved.per_attribute is None:
-            return replace(nothing, masking=moved)
-        return replace(nothing, per_attribute=moved.per_attribute, iloss=moved.iloss, masking=moved)
+        return _masked(release, table)
     if not isinstance(release, Perturbed):
         return nothing
     people, matrix = release.counts / release.rows, release.channel.matrix
@@ -137,6 +134,15 @@ def _exact(release: Published, table: Table | None) -> Utility:
     variance = (inverse**2).sum(axis=0) @ (matrix @ people) - 1  # of all reconstructed counts, for each person
     error = float(np.sqrt(max(variance, 0.0) * len(people) / release.rows))
     return replace(nothing, retention=float(np.diag(matrix) @ people), value_error=error)
+
+
+def _masked(release: Masked, table: Table | None) -> Utility:
+    """Single values, but not the true ones: what they lose is how far they moved, which the table tells."""
+    unknown = Utility(None, None, None, None, None, {})
+    if table is None:
+        return unknown
+    moved = masking(release, table)
+    return replace(unknown, per_attribute=moved.per_attribute or {}, iloss=moved.iloss, masking=moved)
 
 
 def _check_names(release: Published, names: list[str]) -> None:
