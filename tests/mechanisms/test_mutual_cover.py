@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,7 @@ from scipy.stats import chisquare
 
 import oneoff
 from oneoff.audit.exposure import knowledge, record_posterior
-from oneoff.errors import BadGuarantee, BadValue, HierarchyError, MethodMismatch, UnreachableGuarantee
+from oneoff.errors import BadGuarantee, BadValue, HierarchyError, MethodMismatch, OneoffError, UnreachableGuarantee
 from oneoff.mechanisms import large_tables, output_tables
 from oneoff.mechanisms.mutual_cover import mutual_cover
 from oneoff.mechanisms.output_tables import Limits, Solved, random_output_tables
@@ -212,6 +213,25 @@ def test_equal_shapes_are_solved_once() -> None:
     table, solved = random_output_tables(names.astype(np.int32), names, group, FLAT, Limits(Fraction(1, 3)))
     assert solved.shapes == 1
     assert highest(dense(table, 12), group) == Fraction(1, 3)
+
+
+def test_shapes_that_are_nearly_equal_are_not_the_same() -> None:
+    """Distances that differ in the eighth digit decide who covers for whom."""
+    steps = np.array([0, 0.1, 0.2, 0.5, 0.5 + 0.1, 0.5 + 0.2 + 1e-7])
+    group, code = np.repeat([0, 1], 3).astype(np.int32), np.arange(6, dtype=np.int32)
+    assert random_output_tables(code, code, group, Ground(steps, NO_TREE), Limits(Fraction(1, 2)))[1].shapes == 2
+
+
+def test_tables_that_break_delta_are_not_published(monkeypatch: pytest.MonkeyPatch, people: Table) -> None:
+    """Whatever made them: here they change nothing."""
+    made = identity_cover(people)
+    nothing = Solved(groups=1, shapes=1, cost=0.0, large=0, gap=0.0, same=0)
+    tables = iter(made.tables)
+    module = sys.modules["oneoff.mechanisms.mutual_cover"]
+    monkeypatch.setattr(module, "mondrian", lambda *arguments, **options: made.partition)
+    monkeypatch.setattr(module, "random_output_tables", lambda *arguments, **options: (next(tables), nothing))
+    with pytest.raises(OneoffError, match="nothing was published"):
+        mutual_cover(people, DeltaProbability("1/100"))
 
 
 @pytest.mark.parametrize("ground", [LINE, FLAT, TREE])
