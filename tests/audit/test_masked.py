@@ -245,6 +245,39 @@ def test_other_promises_of_a_masked_release(people: Table) -> None:
     assert not oneoff.audit(joint, people, "k-anonymity:2").holds, "exchanged records are still those of the table"
 
 
+def test_each_promise_is_judged_by_its_own_limit(people: Table) -> None:
+    release = masked(people, "delta-probability:1/5+l-diversity:4", diverse=True)
+    parts = oneoff.audit(release, people, "delta-probability:1/5+delta-probability:1/50").parts
+    assert [part.holds for part in parts] == [True, False]
+    harder = oneoff.audit(release, people, "delta-probability:1/5+l-diversity:4.2")
+    assert not harder.problems, "columns were to keep the ceilings of its own promise, not those of another"
+
+
+def foreign(redraw: bool) -> tuple[Table, Cover]:
+    """Two groups of three; in the first, somebody always shows a value of the second."""
+    codes = np.array([[0], [0], [1], [2], [2], [2]], dtype=np.int32)
+    table = Table(
+        (Attribute("x", "numeric", np.arange(3)),), codes, Attribute("s", "numeric", np.arange(6)),
+        np.arange(6, dtype=np.int32),
+    )  # fmt: skip
+    shown = RandomTable(
+        np.array([0, 0, 1, 2, 2, 2], dtype=np.int32), np.arange(4), np.array([0, 2, 2], dtype=np.int32),
+        np.full(3, TOTAL),
+    )  # fmt: skip
+    odds = np.array([[1], [0]], dtype=np.int64) if redraw else None
+    return table, Cover(Partition(np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)), (shown,), odds)
+
+
+@pytest.mark.parametrize("redraw", [False, True])
+def test_a_value_from_elsewhere_points_at_who_shows_it(redraw: bool) -> None:
+    table, cover = foreign(redraw)
+    assert failing_columns(cover, table, Fraction(1, 2)).worst[0][1:] == (2, 1)
+    release = mask(table, cover, DeltaProbability("1/2"), method="m", against="x", rng=np.random.default_rng(0))
+    assert not oneoff.audit(release, table).holds
+    fewer = replace(release, cover=replace(cover, tables=(*cover.tables, *cover.tables), redraw=None))
+    assert "for every quasi-identifier" in oneoff.audit(fewer, table).problems[0]
+
+
 def test_reasons_not_to_trust_a_masked_release(people: Table) -> None:
     for joint in (False, True):
         release = masked(people, joint=joint)

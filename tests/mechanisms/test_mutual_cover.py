@@ -222,6 +222,31 @@ def test_shapes_that_are_nearly_equal_are_not_the_same() -> None:
     assert random_output_tables(code, code, group, Ground(steps, NO_TREE), Limits(Fraction(1, 2)))[1].shapes == 2
 
 
+def test_numbers_too_close_to_tell_apart_are_two_columns() -> None:
+    """Two groups with equal kinds of people; in one of them two numbers differ by less than rounding."""
+    ground = Ground(np.array([0, 1e-13, 0.5, 0.9, 1]), NO_TREE)
+    code, values = np.array([0, 0, 1, 1, 3, 3, 3, 3], dtype=np.int32), np.array([0, 0, 1, 1] * 2, dtype=np.int32)
+    group = np.repeat([0, 1], 4).astype(np.int32)
+    table, solved = random_output_tables(code, values, group, ground, Limits(Fraction(1, 2), (Fraction(1, 2),) * 2))
+    assert solved.shapes == 2
+    for i, row in enumerate(dense(table, 5)):
+        assert {c for c, p in enumerate(row) if p} <= set(code[group == group[i]].tolist())
+
+
+@pytest.mark.parametrize("average", [1, 4])
+def test_a_little_of_a_bundle_does_not_spoil_a_table(average: int) -> None:
+    """Many people with one value, and a limit without a small denominator: near the least cost all the same."""
+    code = np.array([0, 1, 2, 3, 4, 7, 8, 11, 13, 14, 16, 20, 23, 25, 30, 31, 32, 34, 36, 39], dtype=np.int32)
+    people = [35, 1, 1, 1, 1, 1, 1, 3, 1, 1, 3, 1, 1, 1, 1, 3, 2, 1, 2, 2]
+    everybody = np.repeat(code, people)
+    one, ground = np.zeros(len(everybody), dtype=np.int32), Ground(np.arange(40) / 39, NO_TREE)
+    limits = Limits(Fraction("0.3333333"))
+    table, solved = random_output_tables(everybody, everybody, one, ground, limits, average=average)
+    assert solved.same == 0
+    assert solved.cost == pytest.approx(0.5257, abs=1e-3)
+    assert not table.columns(one).above(limits.delta).any()
+
+
 def test_tables_that_break_delta_are_not_published(monkeypatch: pytest.MonkeyPatch, people: Table) -> None:
     """Whatever made them: here they change nothing."""
     made = identity_cover(people)

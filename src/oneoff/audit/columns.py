@@ -70,15 +70,17 @@ def _redrawn(cover: Cover, table: Table, j: int) -> Columns:
     found: list[tuple[int, int, int, int]] = []
     for g in range(cover.partition.groups):
         some = range(start[g], start[g + 1])
-        values = sorted({own[p] for p in some})
-        others, odds, again = len(values) - 1, int(cover.redraw[g, j]), int(cover.redraw[g].sum())
+        chances = {p: _row(each, int(person[p])) for p in some}
+        had = {own[p] for p in some}
+        values = sorted(had.union(*chances.values()))  # also those that nobody in the group has, if a table shows them
+        others, odds, again = len(had) - 1, int(cover.redraw[g, j]), int(cover.redraw[g].sum())
         unit = scale * again * others if again and others else scale
         whole, most = dict.fromkeys(values, 0), dict.fromkeys(values, 0)
         for p in some:
-            chance, people = _row(each, int(person[p])), int(many[p])
+            chance, people = chances[p], int(many[p])
             for v in values:
                 weight = chance.get(v, 0) * unit
-                if again and others:
+                if again and others and v in had:
                     gain, change = (odds, largest[p]) if v != own[p] else (-odds * others, smallest[p])
                     whole[v] += people * weight + gain * together[p]
                     most[v] = max(most[v], weight + gain * change)

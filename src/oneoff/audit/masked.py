@@ -69,12 +69,12 @@ def judge_masked(release: Masked, table: Table | None, model: Model, before: Ris
     view, posteriors, failing = _view(release, table, cover, model)
     alike = look_alikes(list(release.codes.T))
     parts = tuple(
-        _named(part, judged, view, failing, table, cover)
+        _named(part, judged, view, table, cover)
         if part.about != "identity" or isinstance(part, DeltaProbability)
         else _by_looks(part, alike, prior)
         for part, judged in zip(model.parts(), verdict.parts, strict=True)
     )
-    if cover.diverse and view.carried is False:
+    if cover.diverse and _not_carried(release, table, cover):
         return replace(verdict, holds=False, problems=("ceilings are broken in a table they were to be kept in",))
     witness = tightest(parts)
     return replace(
@@ -89,6 +89,12 @@ def judge_masked(release: Masked, table: Table | None, model: Model, before: Ris
         risk_after=risk_of_posteriors(posteriors[:, 0]),
         masked=view,
     )
+
+
+def _not_carried(release: Masked, table: Table, cover: Cover) -> bool:
+    """Are ceilings of the promise it was made for broken in a column?"""
+    caps = release.model.caps(table.counts)
+    return caps is None or not carried(cover, table, caps)
 
 
 def _people_above(model: Model, counts: Counts, prior: Prior, failing: Failing, cover: Cover) -> int:
@@ -151,6 +157,8 @@ def _problems(release: Masked, table: Table, cover: Cover) -> tuple[str, ...]:
         if not np.array_equal(shown, table.sensitive.decode(table.values)):
             found.append("a person's record shows another person's value")
     found += kept_problems(release, table)
+    if not cover.joint and len(cover.tables) != len(table.quasi):
+        return (*found, "there is not a random output table for every quasi-identifier")
     codes = known_codes(release, table)
     if codes is None:
         return (*found, "a record shows a value that nobody in the table has")
@@ -181,7 +189,7 @@ def _draw_problems(codes: npt.NDArray[np.int32], table: Table, cover: Cover) -> 
     if cover.redraw is not None:
         changed = codes != table.codes
         may = cover.redraw[cover.partition.group] > 0
-        once = (changed.sum(axis=1) == 1)[:, None] & changed & may
+        once = (changed.sum(axis=1) == 1)[:, None] & changed & may & _had_in_group(codes, table, cover)
         impossible &= ~once
     found = [
         f"{int(bad.sum())} records show a value of {attribute.name!r} that could not be drawn"
@@ -192,6 +200,15 @@ def _draw_problems(codes: npt.NDArray[np.int32], table: Table, cover: Cover) -> 
         stuck = (codes == table.codes).all(axis=1) & (cover.redraw[cover.partition.group].sum(axis=1) > 0)
         found += ["somebody came out unchanged who was to be changed"] if stuck.any() else []
     return found
+
+
+def _had_in_group(codes: npt.NDArray[np.int32], table: Table, cover: Cover) -> npt.NDArray[np.bool_]:
+    """[i, j]: does anybody in the group of person i have what their record shows of quasi-identifier j?"""
+    group, found = cover.partition.group.astype(np.int64), []
+    for shown, own in zip(codes.T, table.codes.T, strict=True):
+        width = int(max(shown.max(), own.max())) + 1
+        found.append(np.isin(group * width + shown, group * width + own))
+    return np.stack(found, axis=1)
 
 
 def _view(release: Masked, table: Table, cover: Cover, model: Model) -> tuple[MaskedView, Floats, Failing]:
@@ -218,20 +235,16 @@ def _view(release: Masked, table: Table, cover: Cover, model: Model) -> tuple[Ma
     return view, posteriors, failing
 
 
-def _named(
-    part: Model, judged: PartVerdict, view: MaskedView, failing: Failing, table: Table, cover: Cover
-) -> PartVerdict:
+def _named(part: Model, judged: PartVerdict, view: MaskedView, table: Table, cover: Cover) -> PartVerdict:
     """The judgement under the name of what was judged."""
     if part.about != "identity" and view.promise == "column":
         sentence = f"for somebody who knows the hidden groups and looks at no column, {judged.sentence}"
         return replace(judged, name=f"hidden-group {part.name}", sentence=sentence)
-    if part.about != "identity":
+    if not isinstance(part, DeltaProbability):
         return judged
     if view.promise == "record":
-        return replace(judged, name="record delta-probability" if isinstance(part, DeltaProbability) else "")
-    if isinstance(part, DeltaProbability):
-        return _of_columns(part, judged, view, failing, table, cover)
-    return judged
+        return replace(judged, name="record delta-probability")
+    return _of_columns(part, judged, table, cover)
 
 
 def _by_looks(part: Model, alike: npt.NDArray[np.int64], prior: Prior) -> PartVerdict:
@@ -240,10 +253,9 @@ def _by_looks(part: Model, alike: npt.NDArray[np.int64], prior: Prior) -> PartVe
     return judge_part(part, classes, prior, part.failing(classes, prior), classes.size, None, "class")
 
 
-def _of_columns(
-    part: DeltaProbability, judged: PartVerdict, view: MaskedView, failing: Failing, table: Table, cover: Cover
-) -> PartVerdict:
+def _of_columns(part: DeltaProbability, judged: PartVerdict, table: Table, cover: Cover) -> PartVerdict:
     """Definition 5 in place of the size of groups."""
+    failing = failing_columns(cover, table, part.delta)
     broken = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *failing.groups]))
     j = max(range(len(failing.worst)), key=lambda k: failing.worst[k][2])
     group, code, reached = failing.worst[j]
@@ -260,7 +272,7 @@ def _of_columns(
         judged,
         name="column delta-probability",
         sentence=_of_one_column(part),
-        holds=all(column.holds for column in view.columns),
+        holds=not len(broken),
         level=float(reached),
         people_above=int(cover.partition.size[broken].sum()),
         witness=witness,

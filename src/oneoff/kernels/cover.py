@@ -20,6 +20,7 @@ __all__ = ["cover_shapes"]
 # may be theirs, and their sensitive value; of every sensitive value its ceiling in parts; and two to work in.
 _PEOPLE, _MOST, _KIND, _CEILING, _ROOM, _TAKEN = range(6)
 
+_FEWEST = 64  # multiples of a bundle whose parts may be rounded
 _CLOSE = 1e-9
 _SMOOTH = 0.9
 _LOW = np.uint64(2**32 - 1)
@@ -349,6 +350,8 @@ def _fill(levels: Any, bundles: Any, people: Any, unit: int, step: int, scale: f
             if aim < 0 or parts != unit:  # what all began with is part of what is left over
                 continue
             many = np.int64(max(levels[v, b], 0.0) * scale) // step * step
+            if step == 1 and many < _FEWEST:  # of so few, parts that are rounded down would not keep their limits
+                continue
             for i in range(rows):
                 weight[i, aim] += many * bundles[v, b, i] // people[i]
 

@@ -15,7 +15,7 @@ values are taken together instead, as if all of them were the one in their middl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ _FULL = 4_000  # pairs of a table that is solved with all of them
 _MOST_PAIRS = 60_000  # of a table that is solved in one piece
 _WITH_CEILINGS = 40_000  # the same, where there are ceilings, which make it much harder
 _COARSE = 12_000  # what is left of a table with ceilings that is larger
+_MUCH = 1e-3  # put aside for rounding: the cost is then no longer nearly the least
 _UNKNOWN = 1.0  # a gap of which nothing is known
 _ROUNDS = 8
 _PRECISE = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
@@ -82,7 +83,9 @@ class _Program(NamedTuple):
         return len(self.row) == len(self.people) * len(self.columns)
 
 
-def solve_large(shapes: Shapes, ground: Ground, limits: Limits, average: int) -> tuple[Sparse, Floats, Floats, float]:
+def solve_large(
+    shapes: Shapes, ground: Ground, limits: Limits, average: int, report: Callable[[float], None]
+) -> tuple[Sparse, Floats, Floats, float]:
     """Tables of these shapes with their costs, what was put aside for rounding, and the greatest gap to the least cost.
 
     The gap is a share of the cost.
@@ -96,6 +99,7 @@ def solve_large(shapes: Shapes, ground: Ground, limits: Limits, average: int) ->
     for stack in _stacks(programs):
         chances, lost = _solve_stack(programs, stack, ground, limits, average)
         gap = max(gap, lost)
+        report((stack[-1] + 1) / len(programs))
         for number, chance in zip(stack, chances, strict=True):
             row, column, weight, put_aside = _whole(programs[number], chance, limits)
             part = _of_table(pieces[number], row, column, weight)
@@ -104,6 +108,7 @@ def solve_large(shapes: Shapes, ground: Ground, limits: Limits, average: int) ->
             moved = apart(ground, rows[part.row, 0], columns[part.column])
             cost[t] += float((rows[part.row, 1] * moved) @ part.weight) / TOTAL
             aside[t] = max(aside[t], put_aside)
+            gap = max(gap, _UNKNOWN if put_aside > _MUCH else 0.0)
             parts.append(part)
     return Sparse(*(np.concatenate(column) for column in zip(*parts, strict=True))), cost, aside, gap
 

@@ -194,7 +194,7 @@ def _notes(name: str, solved: Solved) -> list[str]:
         said.append(f"{name!r} has too many different values in a group to find the least change for certain: {bound}")
     if solved.same:
         groups = "1 group" if solved.same == 1 else f"{solved.same:,} groups"
-        said.append(f"in {groups} all show the same {name!r}: the limits leave no room for anything else")
+        said.append(f"in {groups} all show the same {name!r}: the limits leave no room to round chances to exact ones")
     return said
 
 

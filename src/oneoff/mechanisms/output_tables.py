@@ -28,6 +28,7 @@ from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee
 from oneoff.models.numbers import fraction_below
 from oneoff.plans import RandomTable
 from oneoff.plans.cover import LARGEST_GROUP, TOTAL
+from oneoff.table.classes import look_alikes
 from oneoff.table.distance import Ground
 
 __all__ = ["Limits", "Shapes", "Solved", "Sparse", "random_output_tables"]
@@ -188,13 +189,14 @@ def _alike(shapes: Shapes, ground: Ground, plain: bool) -> tuple[Ints, Ints]:
     """(shape of every group, a group of every shape): groups whose tables differ in nothing but names share one."""
     first_code = shapes.rows[shapes.row_start[:-1], 0]
     many = np.diff(shapes.row_start)
-    signature = shapes.rows.copy()
+    # numbers too close to tell apart are different columns all the same; without ceilings every row has its own
+    signature = np.column_stack([shapes.rows, np.zeros(len(shapes.rows), np.int64) if plain else _own_columns(shapes)])
     if len(ground.position):
         offset = ground.position[shapes.rows[:, 0]] - np.repeat(ground.position[first_code], many)
         signature[:, 0] = np.rint(offset * 2**40)
     elif not len(ground.ancestor):  # equal or not is all that matters
         signature[:, 0] = 0 if plain else signature[:, 0] - np.repeat(first_code, many)
-    text, width = signature.tobytes(), 24
+    text, width = np.ascontiguousarray(signature).tobytes(), signature.itemsize * signature.shape[1]
     seen: dict[bytes, int] = {}
     of_group = np.empty(shapes.many, dtype=np.int64)
     first: list[int] = []
@@ -204,6 +206,13 @@ def _alike(shapes: Shapes, ground: Ground, plain: bool) -> tuple[Ints, Ints]:
             first.append(g)
         of_group[g] = shape
     return of_group, np.array(first, dtype=np.int64)
+
+
+def _own_columns(shapes: Shapes) -> Ints:
+    """For every row, which column of its group, in the order of codes, shows its own value."""
+    group = np.repeat(np.arange(shapes.many), np.diff(shapes.row_start))
+    different = look_alikes([group, shapes.rows[:, 0]])
+    return different - np.minimum.reduceat(different, shapes.row_start[:-1])[group]
 
 
 def _take(shapes: Shapes, groups: Ints) -> Shapes:
@@ -246,7 +255,10 @@ def _solve(
     gap = 0.0
     if todo:
         large = np.array(sorted(todo), dtype=np.int64)
-        part, cost[large], aside[large], gap = solve_large(_take(shapes, large), ground, limits, average)
+        done = 1 - len(large) / shapes.many
+        part, cost[large], aside[large], gap = solve_large(
+            _take(shapes, large), ground, limits, average, lambda share: report(done + (1 - done) * share)
+        )
         parts.append(part._replace(table=large[part.table]))
     joined = Sparse(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     order = np.lexsort((joined.column, joined.row, joined.table))
@@ -287,6 +299,8 @@ def _everywhere(
     begin = np.searchsorted(sparse.table, np.arange(many + 1))
     entry, start = _slices(begin, of_group)
     group = np.repeat(np.arange(shapes.many), np.diff(start))
+    if (sparse.column[entry] >= np.diff(shapes.column_start)[group]).any():
+        raise OneoffError("a random output table shows what nobody in its group has: a defect, nothing was published")
     row = shapes.row_start[group] + sparse.row[entry]
     code = shapes.columns[shapes.column_start[group] + sparse.column[entry]]
     rows = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(shapes.rows)))))
