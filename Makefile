@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check bench constraints clean
+.PHONY: help setup demo test test-fast explore check bench constraints clean
 
 help: ## show this page
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -26,6 +26,9 @@ test: $(READY) ## the whole test suite
 
 test-fast: $(READY) ## the suite without its slow statistical part
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow'
+
+explore: $(READY) ## the laws on fresh random tables, to find what the suite has not; ARGS=--hypothesis-seed=1 repeats
+	$(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile=explore $(ARGS)
 
 check: $(READY) ## ruff, mypy (strict), import-linter
 	$(BIN)/ruff check src tests benchmarks experiments
