@@ -10,7 +10,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import config, njit
 
 __all__ = ["forget_outdated"]
 
@@ -45,4 +45,5 @@ def _cache_folder() -> Path:
     return Path(probe._cache.cache_path)
 
 
-forget_outdated(Path(__file__).parent, _cache_folder())
+if not config.DISABLE_JIT:  # type: ignore[attr-defined]  # so kernels can be followed line by line
+    forget_outdated(Path(__file__).parent, _cache_folder())

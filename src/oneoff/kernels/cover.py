@@ -5,6 +5,7 @@ sum of bundles: one unit of people, at most delta * w_i of it from row i and at 
 value. So the linear program has a row for every value and a variable for every bundle, of which the best one for
 given prices is found by taking people in the order of price minus distance until the unit is full. Bundles are whole
 numbers of a small part of the unit. Whatever whole multiples of them are added up, a column keeps its limits exactly.
+Weights are those of all people of a row together: who shares a row has equal parts of them where they can be divided.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ __all__ = ["cover_shapes"]
 _PEOPLE, _MOST, _KIND, _CEILING, _ROOM, _TAKEN = range(6)
 
 _FEWEST = 64  # multiples of a bundle whose parts may be rounded
+_LITTLE = 1e-5  # to put aside for rounding, so that people who share a row are equal
 _CLOSE = 1e-9
 _SMOOTH = 0.9
 _LOW = np.uint64(2**32 - 1)
@@ -110,7 +112,7 @@ def _pivot(basis: Any, level: Any, turn: Any, unit: int) -> int:
     rows = len(level)
     leaves, shortest = -1, np.inf
     for b in range(rows):
-        if turn[b] > 1e-9 * unit:
+        if turn[b] > 1e-7 * unit:  # where ceilings leave no room, rows depend on one another, and less is noise
             length = max(level[b], 0.0) / turn[b]
             if length < shortest:
                 leaves, shortest = b, length
@@ -232,9 +234,10 @@ def _vertices(cost: Any, noisy: Any, whole: Any, unit: int, nearest: int, levels
         for b in range(rows):
             if used[b, rows] >= 0:
                 total += levels[found, b] * _price(cost, used[b, :rows], used[b, rows], 0.0)
+                stray += max(-levels[found, b], 0.0)
             else:
                 stray += abs(levels[found, b])
-        if stray > 1e-6:
+        if stray > 1e-6:  # of people who are in no bundle, or in less than none
             break
         if found == 0:
             best = total
@@ -271,16 +274,16 @@ def _within(part: int, limit: Any, everybody: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _kept(weight: Any, whole: Any, limits: Any) -> bool:
-    """No row has more than delta of a column, and no sensitive value more than its ceiling of it."""
+    """Nobody has more than delta of a column, and no sensitive value more than its ceiling of it."""
     people, kind, part = whole[_PEOPLE], whole[_KIND], whole[_ROOM]
     for j in range(weight.shape[1]):
         everybody, likeliest = 0, 0
         for s in range(len(limits) - 1):
             part[s] = 0
         for i in range(len(weight)):
-            likeliest = max(likeliest, weight[i, j])
-            everybody += people[i] * weight[i, j]
-            part[kind[i]] += people[i] * weight[i, j]
+            likeliest = max(likeliest, -(-weight[i, j] // people[i]))  # of those who share, some may have one more
+            everybody += weight[i, j]
+            part[kind[i]] += weight[i, j]
         if not _within(likeliest, limits[0], everybody):
             return False
         for s in range(len(limits) - 1):
@@ -305,20 +308,21 @@ def _common(numbers: Any, many: int, most: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _parts(whole: Any, rows: int, limits: Any, everybody: int, total: int) -> Any:
+def _parts(whole: Any, rows: int, limits: Any, everybody: int, total: int, equal: bool) -> Any:
     """(unit, step): the parts of a unit, and what multiples of bundles are divisible by; limits in parts go to whole.
 
     With a common denominator all is exact. Without one limits are rounded down, but not below what the whole group has.
-    Where weights of people who share a row cannot all be whole, a millionth of each limit is left for rounding.
+    Where people who share a row are to be equal and weights cannot all be divided by their number, a millionth of each
+    limit is left for rounding, and step is 0.
     """
     people, room = whole[_PEOPLE], whole[_ROOM]
     unit = _common(limits[:, 1], len(limits), 100_000)
     if unit == 0:
         unit = everybody * (1 + 100_000 // everybody)
-    step = _common(people, rows, total // (unit * 100_000))
+    step = _common(people, rows, total // (unit * 100_000)) if equal else 1
     loose = step == 0
     if loose:
-        unit, step = everybody * (1 + 4_000_000 // everybody), 1
+        unit = everybody * (1 + 4_000_000 // everybody)
     for s in range(len(limits) - 1):
         room[s] = 0
     for i in range(rows):
@@ -337,7 +341,7 @@ def _parts(whole: Any, rows: int, limits: Any, everybody: int, total: int) -> An
 
 @njit(cache=True, nogil=True)
 def _fill(levels: Any, bundles: Any, people: Any, unit: int, step: int, scale: float, weight: Any) -> None:
-    """Add up multiples of the bundles of some tables."""
+    """Add up multiples of the bundles of some tables; with step 0, of their parts what can be divided."""
     rows = len(weight)
     for i in range(rows):
         for j in range(weight.shape[1]):
@@ -349,11 +353,14 @@ def _fill(levels: Any, bundles: Any, people: Any, unit: int, step: int, scale: f
                 parts += bundles[v, b, i]
             if aim < 0 or parts != unit:  # what all began with is part of what is left over
                 continue
-            many = np.int64(max(levels[v, b], 0.0) * scale) // step * step
-            if step == 1 and many < _FEWEST:  # of so few, parts that are rounded down would not keep their limits
+            many = np.int64(max(levels[v, b], 0.0) * scale)
+            if step > 0:
+                many = many // step * step
+            elif many < _FEWEST:  # of so few, parts that are rounded down would not keep their limits
                 continue
             for i in range(rows):
-                weight[i, aim] += many * bundles[v, b, i] // people[i]
+                part = many * bundles[v, b, i]
+                weight[i, aim] += part if step > 0 else part // people[i] * people[i]
 
 
 @njit(cache=True, nogil=True)
@@ -361,22 +368,25 @@ def _table(cost: Any, noisy: Any, whole: Any, limits: Any, average: int, total: 
     """The table with the least cost in whole weights; how much had to be put aside for rounding, or -1.0 on failure.
 
     What rounding leaves over, and a little more so that all have some of it, goes to the column nearest to all: there
-    it is nearly the same for everybody. The more is put aside the more equal it is; in the end all show the same.
+    it is nearly the same for everybody. The more is put aside the more equal it is; in the end all show the same. When
+    that would cost much, as where a ceiling is just what the group has, people who share a row need not be equal.
     """
     people, rows, everybody = whole[_PEOPLE], len(cost), 0
     for i in range(rows):
         everybody += people[i]
-    nearest, aside, found = _nearest(cost, people), 1.0, 1
-    if nearest >= 0 and limits[0, 0] * everybody > limits[0, 1]:
-        unit, step = _parts(whole, rows, limits, everybody, total)
+    nearest, found, aside = _nearest(cost, people), 1, 0.0
+    choice = nearest >= 0 and limits[0, 0] * everybody > limits[0, 1]
+    for turn in range(2 if choice else 0):
+        equal = turn == 0
+        unit, step = _parts(whole, rows, limits, everybody, total, equal)
         levels, bundles = np.empty((average, rows)), np.empty((average, rows, rows + 1), np.int64)
         found, aside = _vertices(cost, noisy, whole, unit, nearest, levels, bundles), 0.0
-        while found > 0 and aside < 0.5:
+        while found > 0 and aside <= (_LITTLE if equal else 0.5):
             scale = (1.0 - aside) * total / (unit * found)
             _fill(levels[:found], bundles[:found], people, unit, step, scale, weight)
             room = True
             for i in range(rows):
-                left = total
+                left = total * people[i]
                 for j in range(cost.shape[1]):
                     left -= weight[i, j]
                 room = room and left >= 0
@@ -384,14 +394,13 @@ def _table(cost: Any, noisy: Any, whole: Any, limits: Any, average: int, total: 
             if room and _kept(weight, whole, limits):
                 return aside
             aside = max(10.0 * aside, 1e-10)
-        aside = 1.0
-    else:
-        aside = 0.0  # there is no choice
-        nearest = nearest if nearest >= 0 else -1 - nearest
+    nearest = nearest if nearest >= 0 else -1 - nearest
     for i in range(rows):
         for j in range(cost.shape[1]):
-            weight[i, j] = total if j == nearest else 0
-    return aside if found > 0 else -1.0
+            weight[i, j] = total * people[i] if j == nearest else 0
+    if not choice:
+        return 0.0
+    return 1.0 if found > 0 else -1.0
 
 
 @njit(cache=True, nogil=True)
@@ -418,4 +427,4 @@ def cover_shapes(
         found[t, 1] = _table(cost, noisy, whole, limits, average, total, own)
         for i in range(many):
             for j in range(shows):
-                found[t, 0] += whole[_PEOPLE, i] * cost[i, j] * own[i, j] / total
+                found[t, 0] += cost[i, j] * own[i, j] / total

@@ -16,12 +16,12 @@ values are taken together instead, as if all of them were the one in their middl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import lcm
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OneoffError
 from oneoff.plans.cover import TOTAL
 from oneoff.table.distance import Ground, apart
 
@@ -40,6 +40,7 @@ _FULL = 4_000  # pairs of a table that is solved with all of them
 _MOST_PAIRS = 60_000  # of a table that is solved in one piece
 _WITH_CEILINGS = 40_000  # the same, where there are ceilings, which make it much harder
 _COARSE = 12_000  # what is left of a table with ceilings that is larger
+_LITTLE = 1e-5  # put aside for rounding, so that people who share a row are equal
 _MUCH = 1e-3  # put aside for rounding: the cost is then no longer nearly the least
 _UNKNOWN = 1.0  # a gap of which nothing is known
 _ROUNDS = 8
@@ -83,6 +84,14 @@ class _Program(NamedTuple):
         return len(self.row) == len(self.people) * len(self.columns)
 
 
+class _Weights(NamedTuple):
+    """Entries of a table in whole numbers; the weight is that of all people of the row together."""
+
+    row: Ints
+    column: Ints
+    weight: Ints
+
+
 def solve_large(
     shapes: Shapes, ground: Ground, limits: Limits, average: int, report: Callable[[float], None]
 ) -> tuple[Sparse, Floats, Floats, float]:
@@ -101,12 +110,11 @@ def solve_large(
         gap = max(gap, lost)
         report((stack[-1] + 1) / len(programs))
         for number, chance in zip(stack, chances, strict=True):
-            row, column, weight, put_aside = _whole(programs[number], chance, limits)
-            part = _of_table(pieces[number], row, column, weight)
+            weights, put_aside = _whole(programs[number], chance, limits)
             t = pieces[number].table
             rows, columns = shapes.rows[shapes.row_start[t] :], shapes.columns[shapes.column_start[t] :]
-            moved = apart(ground, rows[part.row, 0], columns[part.column])
-            cost[t] += float((rows[part.row, 1] * moved) @ part.weight) / TOTAL
+            part = _of_table(pieces[number], rows[pieces[number].rows, 1], *weights)
+            cost[t] += float(apart(ground, rows[part.row, 0], columns[part.column]) @ part.weight) / TOTAL
             aside[t] = max(aside[t], put_aside)
             gap = max(gap, _UNKNOWN if put_aside > _MUCH else 0.0)
             parts.append(part)
@@ -209,17 +217,35 @@ def _program(piece: _Piece, shapes: Shapes, ground: Ground, limits: Limits) -> _
     return _Program(row, column, apart(ground, code[row], columns[column]), code, people, kind, columns)
 
 
-def _of_table(piece: _Piece, row: Ints, column: Ints, weight: Ints) -> Sparse:
-    """Entries of a piece as those of its table: all rows get what stands for them."""
-    from oneoff.mechanisms.output_tables import Sparse
+def _of_table(piece: _Piece, people: Ints, row: Ints, column: Ints, weight: Ints) -> Sparse:
+    """Entries of a piece as those of its table: people of all rows that one stands for take turns.
+
+    people   of every row of the table that is in the piece
+    """
+    from oneoff.mechanisms.output_tables import Sparse, dealt
 
     order = np.argsort(row, kind="stable")
     start = np.searchsorted(row[order], np.arange(len(piece.code) + 1))
     length = np.diff(start)[piece.of]
-    before = np.cumsum(length) - length
-    entry = order[np.arange(int(length.sum())) + np.repeat(start[:-1][piece.of] - before, length)]
-    rows = np.repeat(piece.rows, length)
-    return Sparse(np.full(len(rows), piece.table), rows, piece.columns[column[entry]], weight[entry])
+    each = np.repeat(np.arange(len(length)), length)
+    entry = order[np.arange(len(each)) + np.repeat(start[:-1][piece.of] - np.cumsum(length) + length, length)]
+    before = _before(piece.of, people)
+    part = dealt(
+        _before(row, weight)[entry], weight[entry], piece.people[row[entry]], before[each], (before + people)[each]
+    )
+    used = part > 0
+    rows = piece.rows[each[used]]
+    return Sparse(np.full(len(rows), piece.table), rows, piece.columns[column[entry[used]]], part[used])
+
+
+def _before(kind: Ints, many: Ints) -> Ints:
+    """For each item, the sum of the earlier ones of its kind."""
+    order = np.argsort(kind, kind="stable")
+    found = np.empty_like(many)
+    found[order] = np.cumsum(many[order]) - many[order]
+    first = np.searchsorted(kind[order], kind[order])
+    found[order] -= found[order[first]]
+    return found
 
 
 def _band(code: Ints, people: Ints, columns: Ints, ground: Ground, reach: float) -> tuple[Ints, Ints]:
@@ -384,74 +410,106 @@ def _gains(program: _Program, ground: Ground, limits: Limits, price: Floats) -> 
     return greatest, np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
 
 
-def _whole(program: _Program, chance: Floats, limits: Limits) -> tuple[Ints, Ints, Ints, float]:
-    """(row, column, weight): whole weights that keep delta and the ceilings exactly, and what was put aside for it.
+def _whole(program: _Program, chance: Floats, limits: Limits) -> tuple[_Weights, float]:
+    """Whole weights that keep delta and the ceilings exactly, and what was put aside for it.
 
-    The solver keeps limits to nine digits. Whoever has too much of a column gives some back; what is given back, and a
-    little of everything so that all have some, goes to the column nearest to all, where it is nearly equal.
+    The solver keeps limits to nine digits. What is too much is given back; that, and a little of everything so that all
+    have some, goes to the column nearest to all, where it is nearly equal. Those who share a row get the same, unless
+    more than a little would have to be put aside for it.
     """
-    many, nearest = len(program.columns), _nearest(program)
+    nearest = _nearest(program)
+    ways = [(_equal, 1.0)] if limits.ceilings is None else [(_equal, _LITTLE), (_exact, 1.0)]
+    for rounded, most in ways:
+        for aside in (0.0, *(10.0**power for power in range(-9, 0)), 0.3):
+            if aside <= most:
+                found = _with_rest(program, rounded(program, chance * ((1 - aside) * TOTAL), limits), nearest)
+                if found is not None and _kept(program, found, limits):
+                    return found, aside
     everybody = np.arange(len(program.people))
+    return _Weights(everybody, np.full_like(everybody, nearest), program.people * TOTAL), 1.0
+
+
+def _with_rest(program: _Program, given: _Weights, nearest: int) -> _Weights | None:
+    """With what everybody still lacks, in the column nearest to all; None when somebody has too much already."""
+    left, many, everybody = program.people * TOTAL, len(program.columns), np.arange(len(program.people))
+    np.subtract.at(left, given.row, given.weight)
+    if (left < 0).any():
+        return None
     pairs, place = np.unique(
-        np.concatenate([program.row * many + program.column, everybody * many + nearest]), return_inverse=True
+        np.concatenate([given.row * many + given.column, everybody * many + nearest]), return_inverse=True
     )
-    row, column = np.divmod(pairs, many)
-    for aside in (0.0, *(10.0**power for power in range(-9, 0)), 0.3, 1.0):
-        weight = _within(program, np.floor(chance * ((1 - aside) * TOTAL)).astype(np.int64), limits)
-        left = np.full(len(everybody), TOTAL, dtype=np.int64)
-        np.subtract.at(left, program.row, weight)
-        together = np.zeros(len(pairs), dtype=np.int64)
-        np.add.at(together, place, np.concatenate([weight, left]))
-        if (left >= 0).all() and _kept(program, row, column, together, limits):
-            used = together > 0
-            return row[used], column[used], together[used], aside
-    raise OneoffError("a group is too small for its random output table: a defect, nothing was published")
+    weight = np.zeros(len(pairs), dtype=np.int64)
+    np.add.at(weight, place, np.concatenate([given.weight, left]))
+    return _Weights(*np.divmod(pairs[weight > 0], many), weight[weight > 0])
 
 
-def _within(program: _Program, weight: Ints, limits: Limits) -> Ints:
-    """Column by column, less of what is too much; a column where that comes to no end is left out."""
-    bounds = limits.as_array().tolist()
-    order = np.lexsort((-weight, program.column))
-    found = weight.copy()
+def _equal(program: _Program, wanted: Floats, limits: Limits) -> _Weights:
+    """Weights that can be divided by the people who share a row; nobody has more than delta of a column."""
+    each = np.floor(wanted).astype(np.int64)
+    people, delta = program.people[program.row], limits.as_array()[0].tolist()
+    order = np.lexsort((-each, program.column))
     for part in np.split(order, np.flatnonzero(np.diff(program.column[order])) + 1):
-        people, kind = program.people[program.row[part]].tolist(), program.kind[program.row[part]].tolist()
-        before = weight[part].tolist()
-        for spare in range(40, 0, -1):
-            after = _fewer(_lower(before, people, bounds[0]), people, kind, bounds[1:], spare)
-            if after == before:
-                break
-            before = after
-        else:
-            before = [0] * len(people)
-        found[part] = before
-    return found
+        each[part] = np.minimum(each[part], _level(each[part].tolist(), people[part].tolist(), delta))
+    return _Weights(program.row, program.column, each * people)
 
 
-def _lower(weights: list[int], people: list[int], delta: list[int]) -> list[int]:
+def _level(weights: list[int], people: list[int], delta: list[int]) -> int:
     """The highest level such that nobody who is cut down to it has more than delta of the column. Weights descend."""
     top, rest = 0, sum(w * p for w, p in zip(weights, people, strict=True))
     for k, (weight, many) in enumerate(zip(weights, people, strict=True)):
         top, rest = top + many, rest - weight * many
         if delta[0] * top >= delta[1]:
-            return weights if k == 0 else [min(weight, w) for w in weights]
+            return weight
         level = delta[0] * rest // (delta[1] - delta[0] * top)
         if k + 1 == len(weights) or level >= weights[k + 1]:
-            return [min(level, w) for w in weights]
-    return weights
+            return level
+    return 0
 
 
-def _fewer(weights: list[int], people: list[int], kind: list[int], ceilings: list[list[int]], spare: int) -> list[int]:
-    """No sensitive value has more than its ceiling of the column; who had is left a little below it."""
-    whole, parts = 0, dict.fromkeys(kind, 0)
-    for weight, many, own in zip(weights, people, kind, strict=True):
-        whole += weight * many
-        parts[own] += weight * many
-    above = {s: ceilings[s][0] * whole // ceilings[s][1] for s, part in parts.items()}
-    over = {s for s, part in parts.items() if part > above[s]}
-    if not over:
-        return weights
-    room = {s: above[s] - (above[s] >> spare) for s in over}
-    return [w * room[s] // parts[s] if s in over else w for w, s in zip(weights, kind, strict=True)]
+def _exact(program: _Program, wanted: Floats, limits: Limits) -> _Weights:
+    """Weights of all people of a row together, as near to what is wanted as the limits of every column allow.
+
+    Columns are whole multiples of the denominators of all limits, so that nothing is lost by rounding these; a ceiling
+    that is just what the group has is used up in every column, since what is left must keep it too.
+    """
+    everybody, bounds = int(program.people.sum()), limits.as_array()
+    mass = np.zeros((len(program.people), len(program.columns)))
+    mass[program.row, program.column] = wanted * program.people[program.row]
+    unit = lcm(*bounds[:, 1].tolist())
+    unit = unit if unit < TOTAL // 1_000 else everybody  # what the whole group has can be kept at least
+    column = np.floor(mass.sum(axis=0) / unit).astype(np.int64) * unit
+    most = program.people[:, None] * _share(column, bounds[0])
+    kinds, kind = np.unique(program.kind, return_inverse=True)
+    people = np.bincount(kind, program.people).astype(np.int64)
+    ceiling = np.stack([_share(column, bounds[1 + s]) for s in kinds.tolist()])
+    own = np.stack([np.floor(mass[kind == s].sum(axis=0)) for s in range(len(kinds))]).astype(np.int64)
+    tight = people * bounds[1 + kinds, 1] >= everybody * bounds[1 + kinds, 0]
+    own[tight] = ceiling[tight]
+    order = np.argsort(tight, kind="stable")
+    room = np.stack([most[kind == s].sum(axis=0) for s in range(len(kinds))])
+    shown = np.empty_like(own)
+    shown[order] = _filled(own[order], np.minimum(ceiling, room)[order], column)
+    found = np.floor(mass).astype(np.int64)
+    for s in range(len(kinds)):
+        some = kind == s
+        found[some] = _filled(found[some], most[some], shown[s])
+    row, number = np.nonzero(found)
+    return _Weights(row, number, found[row, number])
+
+
+def _share(column: Ints, bound: Ints) -> Ints:
+    """The part bound[0] / bound[1] of every column, rounded down; products may be beyond 64 bits."""
+    above, below = bound.tolist()
+    return np.array([each * above // below for each in column.tolist()], dtype=np.int64)
+
+
+def _filled(wanted: Ints, most: Ints, total: Ints) -> Ints:
+    """Near to what is wanted, at most so much, with these sums over rows."""
+    found = np.minimum(wanted, most)
+    room = most - found
+    found = found + np.clip(total - found.sum(axis=0) - (np.cumsum(room, axis=0) - room), 0, room)
+    over = np.clip(found.sum(axis=0) - total - (np.cumsum(found, axis=0) - found), 0, found)
+    return np.asarray(found - over)
 
 
 def _nearest(program: _Program) -> int:
@@ -465,22 +523,18 @@ def _nearest(program: _Program) -> int:
     return int(np.flatnonzero(program.columns == program.code[middle])[0])
 
 
-def _kept(program: _Program, row: Ints, column: Ints, weight: Ints, limits: Limits) -> bool:
+def _kept(program: _Program, found: _Weights, limits: Limits) -> bool:
     """Nobody has more than delta of a column, and no sensitive value more than its ceiling of it; in whole numbers."""
-    many = len(program.columns)
-    mass = weight * program.people[row]
-    everybody = np.zeros(many, dtype=np.int64)
-    likeliest = everybody.copy()
-    np.add.at(everybody, column, mass)
-    np.maximum.at(likeliest, column, weight)
-    bounds = limits.as_array().tolist()
-    tests = [(likeliest.tolist(), everybody.tolist(), *bounds[0])]
-    if limits.ceilings is not None:
-        for s in np.unique(program.kind).tolist():
-            part = np.zeros(many, dtype=np.int64)
-            chosen = program.kind[row] == s
-            np.add.at(part, column[chosen], mass[chosen])
-            tests.append((part.tolist(), everybody.tolist(), *bounds[1 + s]))
+    many, kinds = len(program.columns), len(limits.ceilings or ())
+    everybody, likeliest = np.zeros((2, many), dtype=np.int64)
+    np.add.at(everybody, found.column, found.weight)
+    each = -(-found.weight // program.people[found.row])  # of those who share a row, some may have one more
+    np.maximum.at(likeliest, found.column, each)
+    parts = np.zeros((kinds, many), dtype=np.int64)
+    if kinds:
+        np.add.at(parts, (program.kind[found.row], found.column), found.weight)
     return all(
-        a * below <= above * b for parts, wholes, above, below in tests for a, b in zip(parts, wholes, strict=True)
+        part * below <= above * whole
+        for line, (above, below) in zip([likeliest, *parts], limits.as_array().tolist(), strict=False)
+        for part, whole in zip(line.tolist(), everybody.tolist(), strict=True)
     )

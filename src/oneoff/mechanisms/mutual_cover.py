@@ -60,7 +60,7 @@ def mutual_cover(
                          audit counts it in, and the release may be refused
     diverse              keep the ceilings on sensitive values in every column of every table, not only in the group
     cuts, effort         of Mondrian, which makes the groups (Algorithm 2) by the least loss instead of at medians
-    solver               "columns" (compiled; tables with more than 96 rows go to HiGHS) or "highs" for the linear
+    solver               "columns" (compiled; tables with many rows go to HiGHS) or "highs" for the linear
                          programs. Both find the least cost, up to what rounding to whole weights takes
 
     Departures: a group has at least 1/delta people, so that there is a table for it; empty halves are no halves.

@@ -7,7 +7,8 @@ For the m people of a group and one quasi-identifier: find p_ij, the probability
 and, where ceilings c_s on the belief in sensitive values are carried into the table, sum_{i has s} p_ij <= c_s * s_j.
 Reductions that lose nothing: people with equal values (and equal sensitive values, where these matter) share a row,
 and a column for every value that occurs in the group is enough. A table exists whenever m * delta >= 1: all may show
-the same.
+the same. Chances are whole weights; where a limit is just what the group has, there may be no such weights that are
+equal for all who share a row, and then theirs differ by one.
 
 Small tables (most are) are solved by column generation in compiled code, each shape once (kernels.cover). Larger ones,
 and all with solver="highs", go to HiGHS in batches; there numbers are restricted to the values between which at most
@@ -31,13 +32,14 @@ from oneoff.plans.cover import LARGEST_GROUP, TOTAL
 from oneoff.table.classes import look_alikes
 from oneoff.table.distance import Ground
 
-__all__ = ["Limits", "Shapes", "Solved", "Sparse", "random_output_tables"]
+__all__ = ["Limits", "Shapes", "Solved", "Sparse", "dealt", "random_output_tables"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _LARGEST = 10**9  # denominators of limits; those beyond are rounded down
 _MOST_ROWS = 96  # of a table that is solved by column generation
+_WITH_CEILINGS = 200  # the same, where there are ceilings: these slow HiGHS down more
 _AT_ONCE = 4_000_000  # entries of full tables that are kept before they are made sparse
 
 
@@ -98,7 +100,10 @@ class Shapes(NamedTuple):
 
 
 class Sparse(NamedTuple):
-    """Entries of tables, by table, row and column; row and column are counted inside the table."""
+    """Entries of tables, by table, row and column; row and column are counted inside the table.
+
+    weight   of all people of the row together
+    """
 
     table: Ints
     row: Ints
@@ -127,7 +132,7 @@ def random_output_tables(
     of_group, first = _alike(shapes, ground, plain=limits.ceilings is None)
     distinct = _take(shapes, first)
     sparse, cost, aside, gap = _solve(distinct, ground, limits, average, solver, report or (lambda share: None))
-    large = int((np.diff(distinct.row_start) > _MOST_ROWS).sum()) if solver == "columns" else distinct.many
+    large = int((np.diff(distinct.row_start) > _most_rows(solver, limits)).sum())
     table = _everywhere(shapes, of_group, sparse, distinct.many, row_of_person)
     solved = Solved(
         groups=shapes.many,
@@ -138,6 +143,13 @@ def random_output_tables(
         same=int((aside[of_group] >= 1).sum()),
     )
     return table, solved
+
+
+def _most_rows(solver: str, limits: Limits) -> int:
+    """Of a table that is solved by column generation."""
+    if solver != "columns":
+        return 0
+    return _MOST_ROWS if limits.ceilings is None else _WITH_CEILINGS
 
 
 def _refuse_sizes(size: Ints, delta: Fraction) -> None:
@@ -241,7 +253,7 @@ def _solve(
     """Tables and costs of all shapes, what was put aside for rounding, and how far large ones may be from the best."""
     from oneoff.mechanisms.large_tables import solve_large
 
-    small = np.diff(shapes.row_start) <= (_MOST_ROWS if solver == "columns" else 0)
+    small = np.diff(shapes.row_start) <= _most_rows(solver, limits)
     cost, aside = np.zeros(shapes.many), np.zeros(shapes.many)
     parts: list[Sparse] = []
     todo = np.flatnonzero(~small).tolist()
@@ -303,7 +315,43 @@ def _everywhere(
         raise OneoffError("a random output table shows what nobody in its group has: a defect, nothing was published")
     row = shapes.row_start[group] + sparse.row[entry]
     code = shapes.columns[shapes.column_start[group] + sparse.column[entry]]
-    rows = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(shapes.rows)))))
-    if (np.diff(rows) == 0).any():
+    if len(np.unique(row)) < len(shapes.rows):
         raise OneoffError("a random output table has an empty row: a defect, nothing was published")
-    return RandomTable(row_of_person, rows, code.astype(np.int32), sparse.weight[entry])
+    return _divided(row, code, sparse.weight[entry], shapes.rows[:, 1], row_of_person)
+
+
+def _divided(row: Ints, code: Ints, weight: Ints, people: Ints, row_of_person: npt.NDArray[np.int32]) -> RandomTable:
+    """Chances from the weights of all people of a row together. Where these cannot be divided, each gets a row."""
+    many = np.ones_like(people)
+    odd = row[weight % people[row] != 0]
+    many[odd] = people[odd]
+    first = np.concatenate(([0], np.cumsum(many)))
+    entry = np.repeat(np.arange(len(row)), many[row])
+    turn = np.arange(len(entry)) - np.searchsorted(entry, entry)
+    before = np.cumsum(weight) - weight
+    before -= before[np.searchsorted(row, row)]
+    part = dealt(before[entry], weight[entry], people[row[entry]], turn, turn + 1)
+    whose = first[row[entry]] + turn
+    used = np.argsort(whose, kind="stable")
+    used = used[part[used] > 0]
+    start = np.searchsorted(whose[used], np.arange(int(first[-1]) + 1))
+    order = np.argsort(row_of_person, kind="stable")
+    sharing = row_of_person[order]
+    rank = np.arange(len(order)) - np.searchsorted(sharing, sharing)
+    own = np.empty_like(row_of_person)
+    own[order] = first[sharing] + np.where(many[sharing] > 1, rank, 0)
+    return RandomTable(own, start, code[entry[used]].astype(np.int32), part[used])
+
+
+def dealt(before: Ints, weight: Ints, people: Ints, first: Ints, last: Ints) -> Ints:
+    """What of a weight is for the people first to last, when all people of a row take turns at its weights.
+
+    before   what other columns took of the row already. Nobody gets more than one more than anybody else of a column,
+             and all get the same altogether if it can be divided.
+    """
+
+    def taken(until: Ints, who: Ints) -> Ints:  # by the people below `who`, of the first so many
+        return np.asarray(until // people * who + np.minimum(until % people, who))
+
+    until = before + weight
+    return np.asarray(taken(until, last) - taken(until, first) - taken(before, last) + taken(before, first))

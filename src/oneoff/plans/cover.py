@@ -45,7 +45,8 @@ class RandomTable:
     """The tables of all groups for one quasi-identifier, one below the other.
 
     row[i]   the row of person i, which shows code[e] with probability weight[e] / TOTAL for start[row] <= e < start[row
-             + 1]. People of a group with equal values (and, where that matters, equal sensitive values) share a row.
+             + 1]. People of a group with equal values (and, where that matters, equal sensitive values) share a row,
+             unless exact limits ask for weights that differ by one.
     """
 
     row: npt.NDArray[np.int32]
