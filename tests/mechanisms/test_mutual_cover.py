@@ -20,6 +20,7 @@ from oneoff.errors import BadGuarantee, BadValue, HierarchyError, MethodMismatch
 from oneoff.mechanisms import large_tables, output_tables
 from oneoff.mechanisms.mutual_cover import mutual_cover
 from oneoff.mechanisms.output_tables import Limits, Solved, dealt, random_output_tables
+from oneoff.mechanisms.table_pieces import _divided
 from oneoff.models import DeltaProbability, LDiversity
 from oneoff.models.spec import parse
 from oneoff.plans import Cover, Partition, RandomTable
@@ -328,13 +329,13 @@ def test_thousands_of_different_numbers() -> None:
 def test_tables_too_large_to_solve_are_made_smaller(
     ground: Ground, ceilings: tuple[Fraction, ...] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In pieces, or with neighbours as one: limits are kept, it costs more, and nothing is said of how much."""
+    """In pieces: limits are kept, also those that leave no room; it costs more, and nothing is said of how much."""
     rng = np.random.default_rng(4)
     code, values = rng.integers(0, 12, 300).astype(np.int32), (np.arange(300) % 4).astype(np.int32)
     group = np.repeat([0, 1], [220, 80]).astype(np.int32)
     limits = Limits(Fraction(1, 20), ceilings)
     expected = random_output_tables(code, values, group, ground, limits)[1]
-    for name, few in {"_FULL": 20, "_MOST_PAIRS": 30, "_WITH_CEILINGS": 100, "_COARSE": 150}.items():
+    for name, few in {"_FULL": 20, "_MOST_PAIRS": 30, "_WITH_CEILINGS": 100, "_FULL_WITH_CEILINGS": 150}.items():
         monkeypatch.setattr(large_tables, name, few)
     for name in ("_MOST_ROWS", "_WITH_CEILINGS"):
         monkeypatch.setattr(output_tables, name, 3)
@@ -348,7 +349,32 @@ def test_tables_too_large_to_solve_are_made_smaller(
         assert ceilings is None or all(part <= ceilings[0] * sum(shown) for part in shown)
     assert solved.gap == 1.0
     assert expected.gap == 0
-    assert solved.cost >= expected.cost - 1e-6
+    assert solved.same == 0
+    all_the_same = sum(distances(ground, code[group == g], np.arange(12)).sum(axis=0).min() for g in (0, 1))
+    assert expected.cost - 1e-6 <= solved.cost < all_the_same / 2
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5), st.integers(0, 2)), min_size=1, unique_by=lambda r: r[::2])
+)
+def test_pieces_have_the_shares_of_their_table(drawn: list[tuple[int, int, int]]) -> None:
+    """Everybody is in the pieces with all their parts, in order, and each piece has as much of every value."""
+    rows = np.array(drawn)
+    columns = np.random.default_rng(len(drawn)).permutation(np.unique(rows[:, 0]))
+    for many in (2, 8):
+        pieces = _divided(rows, columns, many)
+        assert (np.bincount(pieces.row, pieces.shapes.rows[:, 1]) == many * rows[:, 1]).all()
+        assert np.array_equal(pieces.shapes.rows[:, [0, 2]], rows[pieces.row][:, [0, 2]])
+        assert np.array_equal(pieces.shapes.columns, columns[pieces.column])
+        highest = dict.fromkeys(range(3), -1)
+        for p in range(many):
+            own, shown = pieces.shapes.one(p)
+            assert np.array_equal(np.bincount(own[:, 2], own[:, 1], 3), np.bincount(rows[:, 2], rows[:, 1], 3))
+            assert set(own[:, 0]) == set(shown)
+            for s in set(own[:, 2].tolist()):
+                assert own[own[:, 2] == s, 0].min() >= highest[s]
+                highest[s] = own[own[:, 2] == s, 0].max()
 
 
 def test_a_table_nobody_can_solve_shows_the_same_for_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,7 @@ is known that the band loses nothing, so it is checked each time: prices u_i of 
 from below as soon as no bundle of people has a gain under them. Bundles that have one are let in and the program is
 solved again; lowering all prices by the largest gain that is left in the end gives the bound that is reported.
 
-Tables beyond that are made smaller first, and no bound is known for them. Without ceilings the people are divided along
-the line of values into pieces that are solved each by itself. Pieces need not keep ceilings; with these, neighbouring
-values are taken together instead, as if all of them were the one in their middle.
+Tables beyond that are divided into pieces before they come here (`table_pieces`).
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.plans.cover import TOTAL
 from oneoff.table.distance import Ground, apart
 
 if TYPE_CHECKING:
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 
     from oneoff.mechanisms.output_tables import Limits, Shapes, Sparse
 
-__all__ = ["solve_large"]
+__all__ = ["UNKNOWN", "solve_large", "too_many_pairs"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -39,30 +36,14 @@ _STACKED = 20_000  # variables solved at once
 _FULL = 4_000  # pairs of a table that is solved with all of them
 _MOST_PAIRS = 60_000  # of a table that is solved in one piece
 _WITH_CEILINGS = 40_000  # the same, where there are ceilings, which make it much harder
-_COARSE = 12_000  # what is left of a table with ceilings that is larger
+_FULL_WITH_CEILINGS = 12_000  # of one with ceilings that is solved with all of them
 _LITTLE = 1e-5  # put aside for rounding, so that people who share a row are equal
 _MUCH = 1e-3  # put aside for rounding: the cost is then no longer nearly the least
-_UNKNOWN = 1.0  # a gap of which nothing is known
+UNKNOWN = 1.0  # a gap of which nothing is known
 _ROUNDS = 8
 _PRECISE = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
 _CLOSE = 1e-5  # a gap that is none
 _ROOM = 1e-7  # part of every limit that is left for rounding
-
-
-class _Piece(NamedTuple):
-    """A part of a table: some of its rows, and the columns they may use.
-
-    rows, columns   of the table; of: for each of these rows, the row of the piece that stands for it
-    code, people, kind   of every row of the piece
-    """
-
-    table: int
-    rows: Ints
-    columns: Ints
-    of: Ints
-    code: Ints
-    people: Ints
-    kind: Ints
 
 
 class _Program(NamedTuple):
@@ -101,24 +82,30 @@ def solve_large(
     """
     from oneoff.mechanisms.output_tables import Sparse
 
-    pieces = [piece for t in range(shapes.many) for piece in _pieces(shapes, t, ground, limits)]
-    programs = [_program(piece, shapes, ground, limits) for piece in pieces]
-    parts, cost, aside = [], np.zeros(shapes.many), np.zeros(shapes.many)
-    gap = _UNKNOWN if any(len(piece.rows) < _rows(shapes, piece.table) or _coarse(piece) for piece in pieces) else 0.0
+    programs = [_program(shapes, t, ground, limits) for t in range(shapes.many)]
+    parts, cost, aside, gap = [], np.zeros(shapes.many), np.zeros(shapes.many), 0.0
     for stack in _stacks(programs):
         chances, lost = _solve_stack(programs, stack, ground, limits, average)
         gap = max(gap, lost)
         report((stack[-1] + 1) / len(programs))
-        for number, chance in zip(stack, chances, strict=True):
-            weights, put_aside = _whole(programs[number], chance, limits)
-            t = pieces[number].table
-            rows, columns = shapes.rows[shapes.row_start[t] :], shapes.columns[shapes.column_start[t] :]
-            part = _of_table(pieces[number], rows[pieces[number].rows, 1], *weights)
-            cost[t] += float(apart(ground, rows[part.row, 0], columns[part.column]) @ part.weight) / TOTAL
-            aside[t] = max(aside[t], put_aside)
-            gap = max(gap, _UNKNOWN if put_aside > _MUCH else 0.0)
-            parts.append(part)
+        for t, chance in zip(stack, chances, strict=True):
+            program = programs[t]
+            found, aside[t] = _whole(program, chance, limits)
+            moved = apart(ground, program.code[found.row], program.columns[found.column])
+            cost[t] = float(moved @ found.weight) / limits.total
+            gap = max(gap, UNKNOWN if aside[t] > _MUCH else 0.0)
+            parts.append(Sparse(np.full(len(found.row), t), *found))
     return Sparse(*(np.concatenate(column) for column in zip(*parts, strict=True))), cost, aside, gap
+
+
+def too_many_pairs(rows: Ints, columns: Ints, ground: Ground, limits: Limits) -> bool:
+    """Would a table with these rows and columns take too long to solve as a whole?"""
+    pairs = len(rows) * len(columns)
+    if limits.ceilings is not None:
+        return pairs > _WITH_CEILINGS
+    if pairs > _MOST_PAIRS:
+        pairs = len(_band(rows[:, 0], rows[:, 1], columns, ground, _reach(limits))[0])
+    return pairs > _MOST_PAIRS
 
 
 def _solve_stack(
@@ -140,16 +127,7 @@ def _solve_stack(
             return [chance], lost
     programs[stack[0]] = _with_pairs(first, ground, *_all_to_one(first, ground))
     no_choice = limits.leaves_no_choice(int(first.people.sum()))
-    return [np.ones(len(first.people))], 0.0 if no_choice else _UNKNOWN
-
-
-def _rows(shapes: Shapes, t: int) -> int:
-    return int(shapes.row_start[t + 1] - shapes.row_start[t])
-
-
-def _coarse(piece: _Piece) -> bool:
-    """Do rows stand for several of the table?"""
-    return len(piece.code) < len(piece.of)
+    return [np.ones(len(first.people))], 0.0 if no_choice else UNKNOWN
 
 
 def _reach(limits: Limits) -> float:
@@ -158,94 +136,14 @@ def _reach(limits: Limits) -> float:
     return 1 / float(max(tightest, limits.delta / 16))
 
 
-def _pieces(shapes: Shapes, t: int, ground: Ground, limits: Limits) -> Iterator[_Piece]:
-    """The whole table, or, when it is too large, pieces of it, or one with fewer rows and columns."""
-    rows = shapes.rows[shapes.row_start[t] : shapes.row_start[t + 1]]
-    columns = shapes.columns[shapes.column_start[t] : shapes.column_start[t + 1]]
+def _program(shapes: Shapes, t: int, ground: Ground, limits: Limits) -> _Program:
+    rows, columns = shapes.one(t)
     code, people, kind = rows.T
-    everything = np.arange(len(rows))
-    pairs = len(rows) * len(columns)
-    if pairs > _FULL and limits.ceilings is None:
-        pairs = min(pairs, len(_band(code, people, columns, ground, _reach(limits))[0]))
-    if limits.ceilings is not None and pairs > _WITH_CEILINGS:
-        yield _coarser(t, rows, columns)
-    elif limits.ceilings is None and pairs > _MOST_PAIRS:
-        order = np.argsort(code, kind="stable")
-        for some in np.split(order, _edges(people[order], limits, -(-pairs // _MOST_PAIRS))):
-            own = np.flatnonzero(np.isin(columns, code[some]))
-            yield _Piece(t, some, own, np.arange(len(some)), code[some], people[some], kind[some])
-    else:
-        yield _Piece(t, everything, np.arange(len(columns)), everything, code, people, kind)
-
-
-def _edges(people: Ints, limits: Limits, pieces: int) -> Ints:
-    """Where to divide rows so that pieces have about as many people, and enough for delta."""
-    before = np.cumsum(people)
-    enough = -(-limits.delta.denominator // limits.delta.numerator)
-    pieces = max(1, min(pieces, int(before[-1]) // (2 * enough)))
-    edges = np.unique(np.searchsorted(before, before[-1] * np.arange(1, pieces) / pieces) + 1)
-    sizes = np.diff(np.concatenate(([0], before[edges - 1], before[-1:])))
-    return edges if (sizes >= enough).all() else edges[:0]
-
-
-def _coarser(t: int, rows: Ints, columns: Ints) -> _Piece:
-    """Neighbouring values as one: as many kinds of them as leave few enough pairs."""
-    code, people, kind = rows.T
-    buckets = max(8, int((_COARSE / len(np.unique(kind))) ** 0.5))
-    order = np.argsort(columns)
-    own = np.searchsorted(columns[order], code)
-    shown = np.bincount(own, people, minlength=len(columns))
-    middle = np.cumsum(shown) - shown / 2  # of the people with each value, among all
-    bucket = np.minimum((middle / people.sum() * buckets).astype(np.int64), buckets - 1)
-    used, first = np.unique(bucket, return_index=True)
-    last = np.append(first[1:], len(columns))
-    halfway = (middle[first] + middle[last - 1]) / 2
-    chosen = order[np.minimum(np.searchsorted(middle, halfway), last - 1)]
-    kinds = int(kind.max()) + 1
-    key, of = np.unique(np.searchsorted(used, bucket[own]) * kinds + kind, return_inverse=True)
-    together = np.bincount(of, people).astype(np.int64)
-    return _Piece(t, np.arange(len(rows)), chosen, of, columns[chosen][key // kinds], together, key % kinds)
-
-
-def _program(piece: _Piece, shapes: Shapes, ground: Ground, limits: Limits) -> _Program:
-    columns = shapes.columns[shapes.column_start[piece.table] + piece.columns]
-    code, people, kind = piece.code, piece.people, piece.kind
-    if len(code) * len(columns) <= (_FULL if limits.ceilings is None else _COARSE):
+    if len(code) * len(columns) <= (_FULL if limits.ceilings is None else _FULL_WITH_CEILINGS):
         row, column = (each.ravel() for each in np.indices((len(code), len(columns))))
     else:
         row, column = _band(code, people, columns, ground, _reach(limits))
     return _Program(row, column, apart(ground, code[row], columns[column]), code, people, kind, columns)
-
-
-def _of_table(piece: _Piece, people: Ints, row: Ints, column: Ints, weight: Ints) -> Sparse:
-    """Entries of a piece as those of its table: people of all rows that one stands for take turns.
-
-    people   of every row of the table that is in the piece
-    """
-    from oneoff.mechanisms.output_tables import Sparse, dealt
-
-    order = np.argsort(row, kind="stable")
-    start = np.searchsorted(row[order], np.arange(len(piece.code) + 1))
-    length = np.diff(start)[piece.of]
-    each = np.repeat(np.arange(len(length)), length)
-    entry = order[np.arange(len(each)) + np.repeat(start[:-1][piece.of] - np.cumsum(length) + length, length)]
-    before = _before(piece.of, people)
-    part = dealt(
-        _before(row, weight)[entry], weight[entry], piece.people[row[entry]], before[each], (before + people)[each]
-    )
-    used = part > 0
-    rows = piece.rows[each[used]]
-    return Sparse(np.full(len(rows), piece.table), rows, piece.columns[column[entry[used]]], part[used])
-
-
-def _before(kind: Ints, many: Ints) -> Ints:
-    """For each item, the sum of the earlier ones of its kind."""
-    order = np.argsort(kind, kind="stable")
-    found = np.empty_like(many)
-    found[order] = np.cumsum(many[order]) - many[order]
-    first = np.searchsorted(kind[order], kind[order])
-    found[order] -= found[order[first]]
-    return found
 
 
 def _band(code: Ints, people: Ints, columns: Ints, ground: Ground, reach: float) -> tuple[Ints, Ints]:
@@ -422,16 +320,17 @@ def _whole(program: _Program, chance: Floats, limits: Limits) -> tuple[_Weights,
     for rounded, most in ways:
         for aside in (0.0, *(10.0**power for power in range(-9, 0)), 0.3):
             if aside <= most:
-                found = _with_rest(program, rounded(program, chance * ((1 - aside) * TOTAL), limits), nearest)
+                given = rounded(program, chance * ((1 - aside) * limits.total), limits)
+                found = _with_rest(program, given, nearest, limits.total)
                 if found is not None and _kept(program, found, limits):
                     return found, aside
     everybody = np.arange(len(program.people))
-    return _Weights(everybody, np.full_like(everybody, nearest), program.people * TOTAL), 1.0
+    return _Weights(everybody, np.full_like(everybody, nearest), program.people * limits.total), 1.0
 
 
-def _with_rest(program: _Program, given: _Weights, nearest: int) -> _Weights | None:
+def _with_rest(program: _Program, given: _Weights, nearest: int, total: int) -> _Weights | None:
     """With what everybody still lacks, in the column nearest to all; None when somebody has too much already."""
-    left, many, everybody = program.people * TOTAL, len(program.columns), np.arange(len(program.people))
+    left, many, everybody = program.people * total, len(program.columns), np.arange(len(program.people))
     np.subtract.at(left, given.row, given.weight)
     if (left < 0).any():
         return None
@@ -476,7 +375,7 @@ def _exact(program: _Program, wanted: Floats, limits: Limits) -> _Weights:
     mass = np.zeros((len(program.people), len(program.columns)))
     mass[program.row, program.column] = wanted * program.people[program.row]
     unit = lcm(*bounds[:, 1].tolist())
-    unit = unit if unit < TOTAL // 1_000 else everybody  # what the whole group has can be kept at least
+    unit = unit if unit < limits.total // 1_000 else everybody  # what the whole group has can be kept at least
     column = np.floor(mass.sum(axis=0) / unit).astype(np.int64) * unit
     most = program.people[:, None] * _share(column, bounds[0])
     kinds, kind = np.unique(program.kind, return_inverse=True)

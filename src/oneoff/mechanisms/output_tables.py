@@ -12,7 +12,8 @@ equal for all who share a row, and then theirs differ by one.
 
 Small tables (most are) are solved by column generation in compiled code, each shape once (kernels.cover). Larger ones,
 and all with solver="highs", go to HiGHS in batches; there numbers are restricted to the values between which at most
-1/delta people lie, and prices prove afterwards that nothing was lost by it, or bound how much.
+1/delta people lie, and prices prove afterwards that nothing was lost by it, or bound how much. Those beyond are divided
+into pieces (table_pieces).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -44,10 +46,11 @@ _AT_ONCE = 4_000_000  # entries of full tables that are kept before they are mad
 
 
 class Limits(NamedTuple):
-    """delta, and a ceiling for each sensitive value or None where these do not matter."""
+    """delta, a ceiling for each sensitive value (None where these do not matter), and the sum of a person's weights."""
 
     delta: Fraction
     ceilings: tuple[Fraction, ...] | None = None
+    total: int = TOTAL
 
     def as_array(self) -> Ints:
         """Numerators and denominators, rounded down to what 64 bits hold; delta first."""
@@ -58,6 +61,10 @@ class Limits(NamedTuple):
     def as_floats(self) -> Floats:
         """The same as floats, for the solver."""
         return np.asarray(self.as_array() @ [1.0, 0.0] / (self.as_array() @ [0.0, 1.0]))
+
+    def of_parts(self, many: int) -> Limits:
+        """The same for people who are counted in so many parts."""
+        return Limits(self.delta / many, self.ceilings, self.total // many)
 
     def leaves_no_choice(self, people: int) -> bool:
         """Are there so few that all must show the same?"""
@@ -93,6 +100,11 @@ class Shapes(NamedTuple):
     @property
     def many(self) -> int:
         return len(self.row_start) - 1
+
+    def one(self, t: int) -> tuple[Ints, Ints]:
+        """Rows and columns of a table."""
+        rows, columns = slice(*self.row_start[t : t + 2]), slice(*self.column_start[t : t + 2])
+        return self.rows[rows], self.columns[columns]
 
     @property
     def entries(self) -> Ints:
@@ -251,6 +263,46 @@ def _solve(
     report: Callable[[float], None],
 ) -> tuple[Sparse, Floats, Floats, float]:
     """Tables and costs of all shapes, what was put aside for rounding, and how far large ones may be from the best."""
+    from oneoff.mechanisms.large_tables import UNKNOWN, too_many_pairs
+    from oneoff.mechanisms.table_pieces import in_pieces
+
+    most, divided = _most_rows(solver, limits), np.zeros(shapes.many, dtype=np.bool_)
+    for t in np.flatnonzero(np.diff(shapes.row_start) > most).tolist():
+        divided[t] = too_many_pairs(*shapes.one(t), ground, limits)
+    cost, aside, gap = np.zeros(shapes.many), np.zeros(shapes.many), 0.0
+    parts: list[Sparse] = []
+    whole, steps = np.flatnonzero(~divided), 1 + int(divided.sum())
+
+    def so_far(done: int, share: float) -> None:
+        report((done + share) / steps)
+
+    if len(whole):
+        part, cost[whole], aside[whole], gap = _solve_whole(
+            _take(shapes, whole), ground, limits, average, solver, partial(so_far, 0)
+        )
+        parts.append(part._replace(table=whole[part.table]))
+    for done, t in enumerate(np.flatnonzero(divided).tolist(), start=1):
+        pieces = in_pieces(*shapes.one(t), ground, limits, most)
+        found, costs, rest, _ = _solve_whole(
+            pieces.shapes, ground, limits.of_parts(pieces.many), average, solver, partial(so_far, done)
+        )
+        part = pieces.together(found)
+        parts.append(part._replace(table=part.table + t))
+        cost[t], aside[t], gap = costs.sum() / pieces.many, rest.max(), UNKNOWN
+    joined = Sparse(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    order = np.lexsort((joined.column, joined.row, joined.table))
+    return Sparse(*(column[order] for column in joined)), cost, aside, gap
+
+
+def _solve_whole(
+    shapes: Shapes,
+    ground: Ground,
+    limits: Limits,
+    average: int,
+    solver: str,
+    report: Callable[[float], None],
+) -> tuple[Sparse, Floats, Floats, float]:
+    """Likewise, each table in one piece: small ones by column generation, the others by HiGHS."""
     from oneoff.mechanisms.large_tables import solve_large
 
     small = np.diff(shapes.row_start) <= _most_rows(solver, limits)
@@ -272,9 +324,7 @@ def _solve(
             _take(shapes, large), ground, limits, average, lambda share: report(done + (1 - done) * share)
         )
         parts.append(part._replace(table=large[part.table]))
-    joined = Sparse(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    order = np.lexsort((joined.column, joined.row, joined.table))
-    return Sparse(*(column[order] for column in joined)), cost, aside, gap
+    return Sparse(*(np.concatenate(column) for column in zip(*parts, strict=True))), cost, aside, gap
 
 
 def _portions(chosen: Ints, entries: Ints) -> list[Ints]:
@@ -295,7 +345,7 @@ def _columns(shapes: Shapes, ground: Ground, limits: Limits, average: int) -> tu
     bounds = limits.as_array()
 
     def run(first: int, last: int) -> None:
-        cover_shapes(*shapes, out, *ground, bounds, average, TOTAL, found, weight, first, last)
+        cover_shapes(*shapes, out, *ground, bounds, average, limits.total, found, weight, first, last)
 
     spread(run, shapes.many)
     entry = np.flatnonzero(weight)

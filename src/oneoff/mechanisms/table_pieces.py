@@ -1,0 +1,99 @@
+"""Random output tables that are too large to solve as a whole, in pieces.
+
+The people of every sensitive value are put in the order of what they have and divided into as many equal parts as there
+are pieces; the first piece has the first part of each, and so on. So every piece has the same share of each sensitive
+value as the group, and can keep whatever ceilings the group keeps, even those that leave no room. For numbers, and
+ceilings that are all used up, this is the best there is when pieces are small: people then have to be brought to the
+same place who are equally far in the order of their sensitive value.
+
+To divide exactly, people are counted in parts of a person, and a part may be the origin of a value with a part of delta
+at most. Weights of pieces are added up in the end. That keeps all limits: they are sums over a column on both sides,
+and nobody has more of a sum of columns than of the pieces on average.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.mechanisms.large_tables import too_many_pairs
+
+if TYPE_CHECKING:
+    from oneoff.mechanisms.output_tables import Limits, Shapes, Sparse
+    from oneoff.table.distance import Ground
+
+__all__ = ["Pieces", "in_pieces"]
+
+Ints = npt.NDArray[np.int64]
+
+_MOST_PIECES = 2**12
+
+
+class Pieces(NamedTuple):
+    """The pieces of a table as tables of their own.
+
+    many          pieces, and parts that a person is counted in
+    row, column   of the table, for each row and column of the shapes
+    """
+
+    shapes: Shapes
+    many: int
+    row: Ints
+    column: Ints
+
+    def together(self, sparse: Sparse) -> Sparse:
+        """Entries of all pieces as those of the table."""
+        row = self.row[self.shapes.row_start[sparse.table] + sparse.row]
+        column = self.column[self.shapes.column_start[sparse.table] + sparse.column]
+        width = int(self.column.max()) + 1
+        pair, place = np.unique(row * width + column, return_inverse=True)
+        weight = np.zeros(len(pair), dtype=np.int64)
+        np.add.at(weight, place, sparse.weight)
+        return sparse._replace(table=np.zeros_like(pair), row=pair // width, column=pair % width, weight=weight)
+
+
+def in_pieces(rows: Ints, columns: Ints, ground: Ground, limits: Limits, most_rows: int) -> Pieces:
+    """As few pieces as can be solved each, but with enough people in each to cover for one another."""
+    people, many = int(rows[:, 1].sum()), 2
+    pieces = _divided(rows, columns, many)
+    while _too_large(pieces, ground, limits, most_rows) and many < _MOST_PIECES and limits.delta * people >= 4 * many:
+        many *= 2
+        pieces = _divided(rows, columns, many)
+    return pieces
+
+
+def _too_large(pieces: Pieces, ground: Ground, limits: Limits, most_rows: int) -> bool:
+    """Is one of the pieces?"""
+    parts = limits.of_parts(pieces.many)
+    tables = (pieces.shapes.one(p) for p in range(pieces.many))
+    return any(len(rows) > most_rows and too_many_pairs(rows, columns, ground, parts) for rows, columns in tables)
+
+
+def _divided(rows: Ints, columns: Ints, many: int) -> Pieces:
+    """The table in so many pieces."""
+    from oneoff.mechanisms.output_tables import Shapes
+
+    order = np.lexsort((rows[:, 0], rows[:, 2]))
+    code, people, kind = rows[order].T
+    each = np.bincount(kind, people).astype(np.int64)[kind]  # parts of every sensitive value in each piece
+    first = np.cumsum(people) - people
+    first = (first - first[np.searchsorted(kind, kind)]) * many
+    last = first + people * many
+    times = (last - 1) // each - first // each + 1
+    row = np.repeat(np.arange(len(order)), times)
+    piece = first[row] // each[row] + np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
+    parts = np.minimum(last[row], (piece + 1) * each[row]) - np.maximum(first[row], piece * each[row])
+    by_piece = np.argsort(piece, kind="stable")
+    row, piece, parts = row[by_piece], piece[by_piece], parts[by_piece]
+    width = int(columns.max()) + 1
+    shown = np.unique(piece * width + code[row])
+    known = np.argsort(columns)
+    shapes = Shapes(
+        np.stack([code[row], parts, kind[row]], axis=1),
+        np.searchsorted(piece, np.arange(many + 1)),
+        shown % width,
+        np.searchsorted(shown // width, np.arange(many + 1)),
+    )
+    return Pieces(shapes, many, order[row], known[np.searchsorted(columns[known], shown % width)])
