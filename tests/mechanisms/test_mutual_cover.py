@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -153,38 +154,68 @@ def distances(ground: Ground, code: np.ndarray, columns: np.ndarray) -> np.ndarr
     return np.array(level).reshape(len(code), len(columns)) / (len(ground.ancestor) - 1)
 
 
-@settings(max_examples=150)
-@given(data=st.data())
-def test_tables_cost_as_little_as_the_program_says(data: st.DataObject) -> None:
-    ground = data.draw(st.sampled_from([LINE, FLAT, TREE]))
-    sizes = data.draw(st.lists(st.integers(1, 12), min_size=1, max_size=3))
+class Drawn(NamedTuple):
+    """Groups with a quasi-identifier, a sensitive value, and limits that can be kept, often only just."""
+
+    code: np.ndarray
+    values: np.ndarray
+    group: np.ndarray
+    ground: Ground
+    limits: Limits
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> Drawn:
+    ground = draw(st.sampled_from([LINE, FLAT, TREE]))
+    sizes = draw(st.lists(st.integers(1, 12), min_size=1, max_size=3))
     group = np.repeat(np.arange(len(sizes)), sizes).astype(np.int32)
     n = len(group)
-    code = np.array(data.draw(st.lists(st.integers(0, 11), min_size=n, max_size=n)), dtype=np.int32)
-    values = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), dtype=np.int32)
+    code = np.array(draw(st.lists(st.integers(0, 11), min_size=n, max_size=n)), dtype=np.int32)
+    values = np.array(draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), dtype=np.int32)
     least = Fraction(1, min(sizes))
-    delta = data.draw(st.one_of(st.just(least), st.fractions(least, 1, max_denominator=40)))
-    shares = [Fraction(int((values[group == g] == s).sum()), size) for g, size in enumerate(sizes) for s in range(4)]
-    top = max(shares)
-    diverse = data.draw(st.booleans())
-    ceiling = data.draw(st.one_of(st.just(top), st.fractions(top, 1, max_denominator=20))) if diverse else Fraction(1)
-    limits = Limits(delta, (ceiling,) * 4 if diverse else None)
-    solver = data.draw(st.sampled_from(["columns", "highs"]))
-    table, solved = random_output_tables(code, values, group, ground, limits, solver=solver)
+    delta = draw(st.one_of(st.just(least), st.fractions(least, 1, max_denominator=40)))
+    top = max(Fraction(int((values[group == g] == s).sum()), size) for g, size in enumerate(sizes) for s in range(4))
+    ceiling = draw(st.one_of(st.none(), st.just(top), st.fractions(top, 1, max_denominator=20)))
+    return Drawn(code, values, group, ground, Limits(delta, None if ceiling is None else (ceiling,) * 4))
+
+
+def assert_limits_are_kept(table: RandomTable, drawn: Drawn) -> None:
+    """Exactly, person by person."""
+    rows, (_, values, group, _, limits) = dense(table, 12), drawn
+    assert all(sum(row) == 1 for row in rows)
+    assert highest(rows, group) <= limits.delta
+    for g in set(group.tolist()):
+        people = np.flatnonzero(group == g).tolist()
+        for column in range(12):
+            shown = [sum(rows[i][column] for i in people if values[i] == s) for s in range(4)]
+            assert limits.ceilings is None or all(part <= limits.ceilings[0] * sum(shown) for part in shown)
+            assert sum(shown) == 0 or column in drawn.code[people], "nothing from elsewhere"
+
+
+@settings(max_examples=150)
+@given(groups(), st.sampled_from(["columns", "highs"]))
+def test_tables_cost_as_little_as_the_program_says(drawn: Drawn, solver: str) -> None:
+    code, values, group, ground, limits = drawn
+    table, solved = random_output_tables(*drawn, solver=solver)
+    assert_limits_are_kept(table, drawn)
     expected = 0.0
-    for g in range(len(sizes)):
+    for g in set(group.tolist()):
         inside = group == g
-        columns = np.unique(code[inside])
-        cost = distances(ground, code[inside], columns)
-        expected += program(cost, float(delta), values[inside], np.full(4, float(ceiling)))
-    rows = dense(table, 12)
-    assert highest(rows, group) <= delta
-    if diverse:
-        for g in range(len(sizes)):
-            for column in range(12):
-                shown = {s: sum(rows[i][column] for i in range(n) if (group[i], values[i]) == (g, s)) for s in range(4)}
-                assert all(part <= ceiling * sum(shown.values()) for part in shown.values())
+        cost = distances(ground, code[inside], np.unique(code[inside]))
+        ceiling = float((limits.ceilings or [Fraction(1)])[0])
+        expected += program(cost, float(limits.delta), values[inside], np.full(4, ceiling))
     assert solved.cost == pytest.approx(expected, abs=2e-4 * max(1.0, expected))
+    assert solved.same == 0
+
+
+@settings(max_examples=60)
+@given(groups(), st.sampled_from(["columns", "highs"]))
+def test_tables_in_pieces_keep_every_limit(drawn: Drawn, solver: str) -> None:
+    """Also where everybody is needed, and a table cannot be divided."""
+    few, none = {"_MOST_ROWS": 4, "_WITH_CEILINGS": 4}, {"_MOST_PAIRS": 0, "_WITH_CEILINGS": 0}
+    with mock.patch.multiple(output_tables, **few), mock.patch.multiple(large_tables, **none):
+        table, solved = random_output_tables(*drawn, solver=solver)
+    assert_limits_are_kept(table, drawn)
     assert solved.same == 0
 
 
@@ -340,13 +371,7 @@ def test_tables_too_large_to_solve_are_made_smaller(
     for name in ("_MOST_ROWS", "_WITH_CEILINGS"):
         monkeypatch.setattr(output_tables, name, 3)
     table, solved = random_output_tables(code, values, group, ground, limits)
-    rows = dense(table, 12)
-    assert all(sum(row) == 1 for row in rows)
-    assert highest(rows, group) <= limits.delta
-    for g, column in ((g, column) for g in (0, 1) for column in range(12)):
-        people = np.flatnonzero(group == g).tolist()
-        shown = [sum(rows[i][column] for i in people if values[i] == s) for s in range(4)]
-        assert ceilings is None or all(part <= ceilings[0] * sum(shown) for part in shown)
+    assert_limits_are_kept(table, Drawn(code, values, group, ground, limits))
     assert solved.gap == 1.0
     assert expected.gap == 0
     assert solved.same == 0

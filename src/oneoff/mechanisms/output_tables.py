@@ -283,12 +283,13 @@ def _solve(
         parts.append(part._replace(table=whole[part.table]))
     for done, t in enumerate(np.flatnonzero(divided).tolist(), start=1):
         pieces = in_pieces(*shapes.one(t), ground, limits, most)
-        found, costs, rest, _ = _solve_whole(
+        found, costs, rest, lost = _solve_whole(
             pieces.shapes, ground, limits.of_parts(pieces.many), average, solver, partial(so_far, done)
         )
         part = pieces.together(found)
         parts.append(part._replace(table=part.table + t))
-        cost[t], aside[t], gap = costs.sum() / pieces.many, rest.max(), UNKNOWN
+        cost[t], aside[t] = costs.sum() / pieces.many, rest.max()
+        gap = max(gap, lost if pieces.many == 1 else UNKNOWN)
     joined = Sparse(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     order = np.lexsort((joined.column, joined.row, joined.table))
     return Sparse(*(column[order] for column in joined)), cost, aside, gap

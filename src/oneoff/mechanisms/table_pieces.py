@@ -6,9 +6,9 @@ value as the group, and can keep whatever ceilings the group keeps, even those t
 ceilings that are all used up, this is the best there is when pieces are small: people then have to be brought to the
 same place who are equally far in the order of their sensitive value.
 
-To divide exactly, people are counted in parts of a person, and a part may be the origin of a value with a part of delta
-at most. Weights of pieces are added up in the end. That keeps all limits: they are sums over a column on both sides,
-and nobody has more of a sum of columns than of the pieces on average.
+To divide exactly, people are counted in parts of a person, and a part may be the origin of a value with that part of
+delta at most. Weights of pieces are added up in the end. That keeps all limits: a ceiling compares sums over a column,
+and somebody whose parts are in several pieces has the mean of their chances, over the columns of all of these together.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Pieces(NamedTuple):
 
 
 def in_pieces(rows: Ints, columns: Ints, ground: Ground, limits: Limits, most_rows: int) -> Pieces:
-    """As few pieces as can be solved each, but with enough people in each to cover for one another."""
-    people, many = int(rows[:, 1].sum()), 2
+    """As few pieces as can be solved each, but with twice as many people in each as can cover for one another."""
+    people, many = int(rows[:, 1].sum()), 1
     pieces = _divided(rows, columns, many)
     while _too_large(pieces, ground, limits, most_rows) and many < _MOST_PIECES and limits.delta * people >= 4 * many:
         many *= 2
