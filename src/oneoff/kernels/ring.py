@@ -120,67 +120,94 @@ def swap_between(
     """
     n = len(member)
     where = np.empty((2, n), np.int64)  # the part of each person, and the place in `member`
+    shown = np.empty((codes.shape[1] + 1, n), np.int64)  # the codes, and last the value, at each of these places
     seen = np.zeros(len(space.position) + 1, np.int64)  # the last entry is the stamp
-    loss = np.empty(len(start) - 1)
-    for p in range(len(start) - 1):
+    parts = len(start) - 1
+    # what every part loses by each attribute, and last by all; then the same for the two parts that are tried
+    loss = np.zeros((parts + 2, codes.shape[1] + 1))
+    for p in range(parts):
         for m in range(start[p], start[p + 1]):
             where[0, member[m]], where[1, member[m]] = p, m
-        loss[p] = _loss(codes, space, member, start[p], start[p + 1], -1, np.int64(0), seen, np.inf)
+            _show(codes, values, member[m], shown, m)
+    for p in range(parts):
+        loss[p, -1] = _loss(codes, space, shown, start, p, -1, np.int64(0), seen, np.inf, loss, p)
     gained = 0.0
     for at in range(n):
         for other in range(at + 1, min(n, at + 1 + reach)):
             i, j = np.int64(near[at]), np.int64(near[other])
             a, b = where[0, i], where[0, j]
-            old = loss[a] + loss[b]
+            old = loss[a, -1] + loss[b, -1]
             if a == b or old <= 0.0 or max(start[a + 1] - start[a], start[b + 1] - start[b]) > largest:
                 continue
-            if l > 0 and not (_fits(values, member, start, a, i, j, l) and _fits(values, member, start, b, j, i, l)):
+            if l > 0 and not (_fits(shown, start, a, i, j, values, l) and _fits(shown, start, b, j, i, values, l)):
                 continue
             limit = old - 1e-9
-            in_a = _loss(codes, space, member, start[a], start[a + 1], where[1, i], j, seen, limit)
+            in_a = _loss(codes, space, shown, start, a, where[1, i], j, seen, limit, loss, parts)
             if in_a >= limit:
                 continue
-            in_b = _loss(codes, space, member, start[b], start[b + 1], where[1, j], i, seen, limit - in_a)
+            in_b = _loss(codes, space, shown, start, b, where[1, j], i, seen, limit - in_a, loss, parts + 1)
             if in_a + in_b >= limit:
                 continue
             gained += old - in_a - in_b
-            loss[a], loss[b] = in_a, in_b
+            for column in range(codes.shape[1]):
+                loss[a, column], loss[b, column] = loss[parts, column], loss[parts + 1, column]
+            loss[a, -1], loss[b, -1] = in_a, in_b
             where[0, i], where[0, j] = b, a
             where[1, i], where[1, j] = where[1, j], where[1, i]
             member[where[1, i]], member[where[1, j]] = i, j
+            _show(codes, values, i, shown, where[1, i])
+            _show(codes, values, j, shown, where[1, j])
     return gained
 
 
 @njit(cache=True)
-def _fits(values: Any, member: Any, start: Any, part: int, out: int, into: int, l: int) -> bool:  # noqa: E741
+def _show(codes: Any, values: Any, person: int, shown: Any, place: int) -> None:
+    """Write down who stands at a place."""
+    for j in range(codes.shape[1]):
+        shown[j, place] = codes[person, j]
+    shown[-1, place] = values[person]
+
+
+@njit(cache=True)
+def _fits(shown: Any, start: Any, part: int, out: int, into: int, values: Any, l: int) -> bool:  # noqa: E741
     """May `into` take the place of `out` without its value becoming too common in the part?"""
     if values[out] == values[into]:
         return True
     room = (start[part + 1] - start[part]) // l
     for m in range(start[part], start[part + 1]):
-        if values[member[m]] == values[into]:
-            room -= 1
+        room -= shown[-1, m] == values[into]
     return room > 0
 
 
 @njit(cache=True)
 def _loss(
-    codes: Any, space: Any, member: Any, first: int, last: int, place: int, other: int, seen: Any, limit: float
+    codes: Any, space: Any, shown: Any, start: Any, part: int, place: int, other: int, seen: Any, limit: float,
+    loss: Any, into: int,
 ) -> float:  # fmt: skip
-    """People times loss of a part in which `other` stands at `place` (-1: nobody does); stops once above the limit."""
-    total = 0.0
+    """People times loss of a part in which `other` stands at `place` (-1: nobody does); stops once above the limit.
+
+    loss[into] gets it by attribute. Where `other` has the same as whoever stands there now, it is loss[part] as before.
+    """
+    total, first, last = 0.0, start[part], start[part + 1]
     stamp = len(seen) - 1
     for j in range(codes.shape[1]):
+        if place >= 0 and shown[j, place] == codes[other, j]:
+            loss[into, j] = loss[part, j]
+            total += loss[into, j]
+            if total >= limit:
+                break
+            continue
         seen[stamp] += 1
         offset, distinct = space.attribute[j, 1], 0
         low, high = np.int64(2**31), np.int64(-1)
         for m in range(first, last):
-            c = np.int64(codes[other if m == place else member[m], j])
+            c = np.int64(codes[other, j]) if m == place else shown[j, m]
             low, high = min(low, c), max(high, c)
             if seen[offset + c] != seen[stamp]:
                 seen[offset + c] = seen[stamp]
                 distinct += 1
-        total += (last - first) * span_loss(space, j, low, high, distinct)
+        loss[into, j] = (last - first) * span_loss(space, j, low, high, distinct)
+        total += loss[into, j]
         if total >= limit:
             break
     return total
