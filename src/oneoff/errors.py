@@ -14,10 +14,12 @@ OneoffError
 │   ├── UnreachableGuarantee    no release of this table could keep the promise
 │   └── MethodMismatch          the chosen method does not serve the promise
 ├── PromiseBroken               a release that was about to go out fails its own check
-└── OutputError                 what goes out cannot be written or read back
-    ├── FolderExists            an existing release would be overwritten
-    ├── FolderNotWritable       the folder cannot be created or written
-    └── DamagedRelease          a release folder that is incomplete or was changed after it was written
+├── OutputError                 what goes out cannot be written or read back
+│   ├── FolderExists            an existing release would be overwritten
+│   ├── FolderNotWritable       the folder cannot be created or written
+│   └── DamagedRelease          a release folder that is incomplete or was changed after it was written
+├── MissingPackage              a library that is needed for this only is not installed
+└── Defect                      oneoff contradicts itself: a mistake of ours, never of the user
 
 Each error carries `code`, `what`, `allowed`, `got` and `hint`, and prints as one sentence made of them.
 """
@@ -26,12 +28,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import ClassVar
+from operator import index
+from typing import ClassVar, SupportsIndex
 
 __all__ = [
     "BadGuarantee",
     "BadValue",
     "DamagedRelease",
+    "Defect",
     "EmptyTable",
     "FolderExists",
     "FolderNotWritable",
@@ -39,6 +43,7 @@ __all__ = [
     "HierarchyError",
     "InputError",
     "MethodMismatch",
+    "MissingPackage",
     "MissingValues",
     "OneoffError",
     "OutputError",
@@ -139,6 +144,31 @@ class FolderNotWritable(OutputError):
 
 class DamagedRelease(OutputError):
     code = "damaged-release"
+
+
+class MissingPackage(OneoffError):
+    code = "missing-package"
+
+
+class Defect(OneoffError):
+    """Nothing the user did. Nothing is published, and the command line exits with 3."""
+
+    code = "defect"
+
+    def __init__(self, what: str, *, allowed: str = "", got: str = "", hint: str = "") -> None:
+        super().__init__(what, allowed=allowed, got=got, hint=hint or _REPORT)
+
+
+_REPORT = "this is a defect of oneoff and nothing was published; please report it"
+
+
+def whole_number(given: object, name: str, *, least: int = 0, most: int | None = None, hint: str = "") -> int:
+    """A whole number within its bounds, or an error that says them. True and False are no numbers."""
+    fits = isinstance(given, SupportsIndex) and not isinstance(given, bool)
+    if fits and least <= index(given) and (most is None or index(given) <= most):  # type: ignore[arg-type]
+        return index(given)  # type: ignore[arg-type]
+    allowed = f"a whole number >= {least}" if most is None else f"a whole number from {least} to {most}"
+    raise BadValue(f"{name} is not usable", allowed=allowed, got=repr(given), hint=hint)
 
 
 def listing(items: Iterable[object], limit: int = 8, width: int = 60) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from oneoff.errors import BadValue, OneoffError, PromiseBroken
+from oneoff.errors import BadValue, Defect, OneoffError, PromiseBroken
 
 if TYPE_CHECKING:
     from oneoff.audit import Verdict
@@ -424,6 +424,8 @@ def main() -> NoReturn:
         app(standalone_mode=True)
     except PromiseBroken as error:
         _complain(error, 1)
+    except Defect as error:
+        _complain(error, 3)
     except OneoffError as error:
         _complain(error, 2)
     except Exception:  # a defect of ours must not exit with 1, which says that a promise does not hold
