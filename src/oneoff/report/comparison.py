@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any
 
-from oneoff.report.page import figure, html_list, html_page, html_table
+from oneoff.report.markup import Figure, Grid, render
 from oneoff.report.plots import comparison_plot
 from oneoff.report.text import grid
 from oneoff.report.words import percent, plain
@@ -46,15 +45,20 @@ def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
 def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
     """A page with the same table and sentences, and a plot of what can be recognised and what is lost."""
     shown = [row for row in rows if not row["refused"]]
-    title = f"Methods for {plain(guarantee, 200)}"
-    body = f"<h1>{escape(title)}</h1>"
-    if shown:
-        table = html_table(_narrow(_HEADER), (_narrow(_cells(row)) for row in shown), right=range(1, 8))
-        body += f'<div class="wide">{table}</div>{_plot(shown)}'
-    return html_page(title, body + html_list("plain", _notes(rows)))
+    return render(
+        "comparison.html",
+        title=f"Methods for {plain(guarantee, 200)}",
+        methods=_methods(shown) if shown else None,
+        plot=_plot(shown) if shown else None,
+        notes=_notes(rows),
+    )
 
 
-def _plot(shown: Sequence[Row]) -> str:
+def _methods(shown: Sequence[Row]) -> Grid:
+    return Grid(_narrow(_HEADER), tuple(_narrow(_cells(row)) for row in shown), right=tuple(range(1, 8)))
+
+
+def _plot(shown: Sequence[Row]) -> Figure:
     """Every method has a line in it, with as many marks as it has numbers."""
     asked = any(row["query_error"] is not None for row in shown)
     key, lost = ("query_error", "query error") if asked else ("gcp", "loss (GCP)")
@@ -67,7 +71,7 @@ def _plot(shown: Sequence[Row]) -> str:
     without = [_label(row) for row in shown if row[key] is None]
     if without:
         caption += f" There is no {lost} of {', '.join(without)}."
-    return figure(comparison_plot(names, marks), caption)
+    return Figure(comparison_plot(names, marks), caption)
 
 
 def _narrow(cells: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,14 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from markupsafe import Markup
 
 from oneoff.report.words import distinct, percent
+from oneoff.table.arrays import Floats, Ints
 
 __all__ = ["MOST_BARS", "belief_plot", "caps_plot", "comparison_plot", "group_size_plot", "loss_plot", "matching_plot"]
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _BEFORE, _AFTER, _LIMIT, _INK = "#a3adb8", "#2a6496", "#b3261e", "#333d47"
 _WIDTH = 816  # of the whole picture with its labels, the width of the text on the page
@@ -29,7 +27,7 @@ _TOP = 2.0  # where its axis ends; whoever is beyond is drawn in the last bin
 _NOISE = 1e-9  # a belief that meets its cap is not above it because of the last bit of a float
 
 
-def group_size_plot(before: Ints | None, after: Ints) -> str:
+def group_size_plot(before: Ints | None, after: Ints) -> Markup:
     """Share of people by the size of the group they are in; each array has one size for every person."""
     import altair as alt
 
@@ -85,7 +83,7 @@ def _shares(sizes: Ints, edges: Sequence[int]) -> Floats:
     return counted
 
 
-def matching_plot(curve: Sequence[Mapping[str, Any]]) -> str:
+def matching_plot(curve: Sequence[Mapping[str, Any]]) -> Markup:
     """How often somebody finds the right record or value, by how likely they use each quasi-identifier they know."""
     import altair as alt
 
@@ -113,7 +111,7 @@ def matching_plot(curve: Sequence[Mapping[str, Any]]) -> str:
     return _svg(chart)
 
 
-def belief_plot(belief: Floats, cap: Floats) -> str:
+def belief_plot(belief: Floats, cap: Floats) -> Markup:
     """People by the belief nearest to its cap, as a share of that cap; the line at 1 is the limit."""
     import altair as alt
 
@@ -149,7 +147,7 @@ def _belief_bins(belief: Floats, cap: Floats) -> list[dict[str, Any]]:
     ]
 
 
-def loss_plot(per_attribute: Mapping[str, float], title: str = "share of the domain a published value spans") -> str:
+def loss_plot(per_attribute: Mapping[str, float], title: str = "share of the domain a published value spans") -> Markup:
     """A bar for the loss of each attribute, the greatest first; the title says what the loss is a share of."""
     import altair as alt
 
@@ -164,7 +162,7 @@ def loss_plot(per_attribute: Mapping[str, float], title: str = "share of the dom
     return _svg(base.mark_bar(color=_AFTER) + base.mark_text(align="left", dx=5, fontSize=12).encode(text="text:N"))
 
 
-def caps_plot(labels: Sequence[str], shares: Sequence[float], caps: Sequence[float]) -> str:
+def caps_plot(labels: Sequence[str], shares: Sequence[float], caps: Sequence[float]) -> Markup:
     """For each value its share in the whole table, and how far belief may rise."""
     import altair as alt
 
@@ -189,7 +187,7 @@ def caps_plot(labels: Sequence[str], shares: Sequence[float], caps: Sequence[flo
     return _svg(lines + dots)
 
 
-def comparison_plot(names: Sequence[str], marks: Mapping[str, Sequence[float | None]]) -> str:
+def comparison_plot(names: Sequence[str], marks: Mapping[str, Sequence[float | None]]) -> Markup:
     """A line for each method, with two kinds of marks: a share for each method, or None where it has none."""
     import altair as alt
 
@@ -227,7 +225,7 @@ def _percent_axis(alt: Any) -> Any:
     return alt.Axis(format="~%", tickCount=6, labelFlush=False)
 
 
-def _svg(chart: Any) -> str:
+def _svg(chart: Any) -> Markup:
     import vl_convert
 
     fit = {"type": "fit-x", "contains": "padding"}
@@ -244,4 +242,4 @@ def _svg(chart: Any) -> str:
     styled = styled.configure_view(stroke=None).configure_legend(labelFontSize=12, labelColor=_INK, columnPadding=40)
     drawn: str = vl_convert.vegalite_to_svg(styled.to_dict())
     # inside HTML a namespace is not needed, and without it the page holds no address at all
-    return re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", drawn, count=2)
+    return Markup(re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", drawn, count=2))

@@ -1,0 +1,82 @@
+"""What may be believed of people, and how near anyone comes to it: plots for promises that are made of ceilings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oneoff.audit import Verdict
+from oneoff.errors import OneoffError
+from oneoff.models import Caps, Model, parse
+from oneoff.report.behind import by_column
+from oneoff.report.markup import Figure, Section
+from oneoff.report.plots import belief_plot, caps_plot
+from oneoff.report.words import percent
+from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Floats
+
+__all__ = ["believed", "nearest"]
+
+_MOST_VALUES = 15
+_ALONE = ", from the hidden groups alone,"
+
+
+def nearest(verdict: Verdict) -> Section | None:
+    """How near everybody is to a limit; only a promise made of ceilings has a witness that names a value."""
+    people = verdict.per_person()
+    if "belief" not in people or all(part.witness.subject != "value" for part in verdict.parts):
+        return None
+    where, alone = (" in the hidden groups", _ALONE) if by_column(verdict) else ("", "")
+    caption = (
+        f"For every person, the sensitive value whose belief{alone} comes nearest to its limit, as a share of that "
+        "limit. At 1 the limit is just met. Bars to the right of the line are people for whom it is passed; "
+        f"those at 2 and beyond share the last bar.{_beyond(verdict)}"
+    )
+    return {"where": where, "figure": Figure(belief_plot(people["belief"], people["cap"]), caption)}
+
+
+def believed(verdict: Verdict, table: Table, model: Model | None) -> Section | None:
+    """The ceilings of the most common values."""
+    sensitive = table.sensitive
+    caps = None if sensitive is None else _caps(verdict, table, sensitive, model)
+    if sensitive is None or caps is None:
+        return None
+    which = f"The {_MOST_VALUES} most common of {sensitive.size:,} values"
+    floors = "" if caps.floor is None else " This promise also has a floor under each belief, not drawn here."
+    caption = (
+        f"{which if sensitive.size > _MOST_VALUES else 'All values'}. Without the release anybody may assume the share "
+        f"in the whole table; with it, no belief about any person{_ALONE if by_column(verdict) else ''} may pass the "
+        f"mark on the right.{floors}{_beyond(verdict)}"
+    )
+    common = np.argsort(-table.counts, kind="stable")[:_MOST_VALUES].tolist()
+    drawn = caps_plot(
+        [str(sensitive.labels[value]) for value in common],
+        [int(table.counts[value]) / table.rows for value in common],
+        [float(caps.ceiling[value]) for value in common],
+    )
+    return {"name": sensitive.name, "figure": Figure(drawn, caption)}
+
+
+def _beyond(verdict: Verdict) -> str:
+    """What becomes of ceilings that are kept in the hidden groups only, when columns are looked at, too."""
+    belief = None if verdict.masked is None else verdict.masked.belief
+    if belief is None or not belief.above:
+        return ""
+    return (
+        " Somebody who looks at all columns and also knows the chances believes some value of "
+        f"{percent(belief.above)} of the people with more than its limit."
+    )
+
+
+def _caps(verdict: Verdict, table: Table, sensitive: Attribute, model: Model | None) -> Caps | None:
+    """The ceilings the verdict was reached with, or None where the promise has none or they cannot be had again."""
+    try:
+        caps = (model or parse(verdict.guarantee)).bind(sensitive).caps(table.counts)
+    except OneoffError:  # e.g. ceilings from a file that is elsewhere now
+        return None
+    return caps if caps is not None and _used(caps, verdict) else None
+
+
+def _used(caps: Caps, verdict: Verdict) -> bool:
+    """A file of ceilings may have changed since: those the verdict used for people must be among these."""
+    used: Floats = np.unique(verdict.per_person().get("cap", np.empty(0)))
+    return bool(np.isin(used, [float(cap) for cap in caps.ceiling]).all())

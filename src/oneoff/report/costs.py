@@ -1,0 +1,58 @@
+"""What it costs: the losses of a release as a sentence, a plot and a table of measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oneoff.report.markup import Figure, Grid, Section
+from oneoff.report.plots import MOST_BARS, loss_plot
+from oneoff.report.words import percent
+from oneoff.utility import Masking, Utility
+
+__all__ = ["costs"]
+
+Row = tuple[str, str, str]
+_HEADER = ("measure", "value", "what it measures")
+_MOVED = "how far a value moved, as a share of the furthest it could"
+
+
+def costs(utility: Utility) -> Section:
+    measures = _measures(utility) if utility.masking is None else _masking_measures(utility.masking)
+    return {
+        "sentence": utility.sentence(),
+        "figure": _figure(utility) if utility.per_attribute else None,
+        "measures": Grid(_HEADER, tuple(measures), right=(1,)),
+    }
+
+
+def _figure(utility: Utility) -> Figure:
+    attributes = len(utility.per_attribute)
+    more = f" The {MOST_BARS} most blurred of {attributes:,} attributes." if attributes > MOST_BARS else ""
+    if utility.masking is not None:
+        caption = f"H{_MOVED[1:]}, on average for each attribute."
+        return Figure(loss_plot(utility.per_attribute, _MOVED), f"{caption}{more}")
+    caption = "How much each attribute is blurred: 0% shows exact values, 100% only the whole domain."
+    return Figure(loss_plot(utility.per_attribute), f"{caption}{more}")
+
+
+def _measures(lost: Utility) -> Iterator[Row]:
+    if lost.gcp is not None:
+        yield "GCP", percent(lost.gcp), "how much of its domain a published value spans, on average"
+    if lost.gcp_set is not None:
+        yield "GCP, set variant", percent(lost.gcp_set), "the same, counting values instead of widths"
+    if lost.ail is not None:
+        yield "AIL", percent(lost.ail), "average information loss, along the hierarchies where there are any"
+    if lost.average_class_size is not None:
+        yield "group size", f"{lost.average_class_size:,.1f}", "people in a group, on average"
+    if lost.discernibility is not None:
+        yield "discernibility", f"{lost.discernibility:,}", "sum of squared group sizes"
+
+
+def _masking_measures(lost: Masking) -> Iterator[Row]:
+    yield "columns", percent(lost.marginal_mean), "how far the distribution of a column is off, on average"
+    if lost.pairwise_mean is not None:
+        yield "pairs", percent(lost.pairwise_mean), "the same for two columns together"
+    if lost.iloss is not None and lost.unchanged is not None and lost.unchanged_records is not None:
+        yield "ILoss", f"{lost.iloss:.3f}", "what the values of a person moved, in all columns together"
+        yield "true values", percent(lost.unchanged), "values that came out as they were"
+        yield "true records", percent(lost.unchanged_records), "people all of whose values came out as they were"
