@@ -9,20 +9,37 @@ from oneoff.report.plots import MOST_BARS, loss_plot
 from oneoff.report.words import percent
 from oneoff.utility import Masking, Utility
 
-__all__ = ["costs"]
+__all__ = ["cost_tiles", "costs"]
 
 Row = tuple[str, str, str]
 _HEADER = ("measure", "value", "what it measures")
 _MOVED = "how far a value moved, as a share of the furthest it could"
 
 
+def cost_tiles(lost: Utility) -> Iterator[tuple[str, str]]:
+    """The one number that says most of the cost: of what is hidden, not of what is shown as it is."""
+    if lost.retention is not None:
+        yield "of the sensitive values are the true ones", percent(lost.retention)
+    elif lost.msbs is not None:
+        yield "mean squared bucket size (MSBS)", f"{lost.msbs:,.1f}"
+    elif lost.gcp is not None:
+        yield "of its domain spanned by a value (GCP)", percent(lost.gcp)
+    elif lost.masking is not None and lost.masking.unchanged is not None:
+        yield "of the values are the true ones", percent(lost.masking.unchanged)
+
+
 def costs(utility: Utility) -> Section:
     measures = _measures(utility) if utility.masking is None else _masking_measures(utility.masking)
     return {
         "sentence": utility.sentence(),
-        "figure": _figure(utility) if utility.per_attribute else None,
+        "figure": _figure(utility) if utility.per_attribute and not _exact(utility) else None,
         "measures": Grid(_HEADER, tuple(measures), right=(1,)),
     }
+
+
+def _exact(lost: Utility) -> bool:
+    """Are quasi-identifiers shown as they are, whatever the table? Then there are no bars to see."""
+    return lost.retention is not None or lost.msbs is not None
 
 
 def _figure(utility: Utility) -> Figure:
@@ -36,6 +53,18 @@ def _figure(utility: Utility) -> Figure:
 
 
 def _measures(lost: Utility) -> Iterator[Row]:
+    if lost.retention is not None:
+        yield "true values", percent(lost.retention), "sensitive values that are expected to be the true ones"
+    if lost.value_error is not None:
+        yield "value error", percent(lost.value_error), "how far a reconstructed number of people is off, on average"
+    if lost.bucket_loss is not None:
+        yield "bucket loss", f"{lost.bucket_loss:,}", "sum over buckets of the square of one less than their size"
+    if lost.msbs is not None:
+        yield "MSBS", f"{lost.msbs:,.1f}", "the same for each person (mean squared bucket size)"
+    yield from _blurs(lost)
+
+
+def _blurs(lost: Utility) -> Iterator[Row]:
     if lost.gcp is not None:
         yield "GCP", percent(lost.gcp), "how much of its domain a published value spans, on average"
     if lost.gcp_set is not None:

@@ -13,7 +13,7 @@ from oneoff.errors import listing
 from oneoff.models import Model
 from oneoff.report.behind import behind, by_column, column_tiles, hides_groups
 from oneoff.report.beliefs import believed, nearest
-from oneoff.report.costs import costs
+from oneoff.report.costs import cost_tiles, costs
 from oneoff.report.markup import Figure, Grid, Section, render
 from oneoff.report.plots import group_size_plot
 from oneoff.report.words import (
@@ -41,6 +41,16 @@ _REACHED = {
     "hidden group": "A hidden group is a set of people who covered for one another. The release does not show it, and "
     "the records of its people need not look the same. “Reached” is the strongest level of the promise that all hidden "
     "groups keep; “people above” counts everyone in a hidden group that breaks it.",
+    "bucket": "A bucket is a set of people whose values are published together, without saying whose is whose. "
+    "“Reached” is the strongest level of the promise that all buckets keep; “people above” counts everyone in a bucket "
+    "that breaks it.",
+    "record": "The release has no groups. “Reached” is the strongest level of the promise that is kept for everybody; "
+    "“people above” counts those for whom it is broken.",
+}
+_AFTERWARDS = {
+    "group": "",
+    "hidden group": " After, it is the hidden group, anybody of which may be behind a record.",
+    "record": " After, it is everybody whose record could be the person's.",
 }
 
 
@@ -92,7 +102,7 @@ def _answer(verdict: Verdict) -> tuple[str, str]:
         return "Yes, for single columns only", "partly"
     if not verdict.by_count_only:
         return "Yes", "yes"
-    return "By count only", "no" if any(attack.exceeds for attack in verdict.attacks) else "yes"
+    return "By count only", "no" if any(attack.exceeds for attack in verdict.attacks) else "partly"
 
 
 def _tiles(verdict: Verdict, utility: Utility) -> Iterator[tuple[str, str]]:
@@ -106,22 +116,24 @@ def _tiles(verdict: Verdict, utility: Utility) -> Iterator[tuple[str, str]]:
     else:
         yield "people whose value is certain", f"{verdict.certain:,}"
         yield "highest chance of recognising anyone", percent(verdict.risk_after.highest)
-    yield from _cost_tiles(utility)
-
-
-def _cost_tiles(utility: Utility) -> Iterator[tuple[str, str]]:
-    if utility.gcp is not None:
-        yield "of its domain spanned by a value (GCP)", percent(utility.gcp)
-    elif utility.masking is not None and utility.masking.unchanged is not None:
-        yield "of the values are the true ones", percent(utility.masking.unchanged)
+    yield from cost_tiles(utility)
 
 
 def _promised(verdict: Verdict) -> Section:
     header = ("promise", "promised", "reached", "people above", "")
     return {
         "parts": Grid(header, tuple(promise_row(part) for part in verdict.parts), right=(1, 2, 3)),
-        "note": _REACHED["hidden group" if hides_groups(verdict) else "group"],
+        "note": _REACHED[_crowd(verdict)],
     }
+
+
+def _crowd(verdict: Verdict) -> str:
+    """What people hide in."""
+    if hides_groups(verdict):
+        return "hidden group"
+    if verdict.groups is None:
+        return "record"
+    return "group" if verdict.witness.place == "group" else "bucket"
 
 
 def _checked(verdict: Verdict, table: Table) -> Section:
@@ -166,14 +178,15 @@ def _risk(verdict: Verdict, table: Table) -> Section:
 
 
 def _sizes(verdict: Verdict, table: Table) -> Figure | None:
-    after = verdict.per_person().get("group_size")
-    if after is None or by_column(verdict):  # who is in a large hidden group may stand out by several columns
+    """Nothing where a crowd does not hide who people are: a bucket, values drawn by chance, or hidden groups of people
+    who may stand out by several columns."""
+    after, crowd = verdict.per_person().get("group_size"), _crowd(verdict)
+    if after is None or crowd == "bucket" or verdict.against == "prior" or by_column(verdict):
         return None
     classes = look_alikes(list(table.codes.T))
-    then = " After, it is the hidden group, anybody of which may be behind a record." if hides_groups(verdict) else ""
     caption = (
         "People by the size of the group they are in. Before, a group is everybody with exactly the same "
-        f"quasi-identifiers; people further to the left are easier to recognise.{then}"
+        f"quasi-identifiers; people further to the left are easier to recognise.{_AFTERWARDS[crowd]}"
     )
     return Figure(group_size_plot(np.bincount(classes)[classes], after), caption)
 

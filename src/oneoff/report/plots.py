@@ -17,6 +17,7 @@ __all__ = ["MOST_BARS", "belief_plot", "caps_plot", "comparison_plot", "group_si
 
 _BEFORE, _AFTER, _LIMIT, _INK = "#a3adb8", "#2a6496", "#b3261e", "#333d47"
 _WIDTH = 816  # of the whole picture with its labels, the width of the text on the page
+_HEIGHT = 220  # of plots whose lines are not names
 _LABEL_CHARS = 34
 _LABEL_LIMIT = 260  # the same in pixels
 _WIDEST = 7.6  # pixels of a letter, on average, in the widest of the usual fonts
@@ -39,23 +40,16 @@ def group_size_plot(before: Ints | None, after: Ints) -> Markup:
         for when, sizes in series.items()
         for name, share in zip(names, _shares(sizes, edges), strict=True)
     ]
-    colour = alt.Scale(domain=["before", "after"], range=[_BEFORE, _AFTER])
-    chart = (
-        alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=220)
-        .mark_bar()
-        .encode(
-            x=alt.X(
-                "size:N",
-                sort=names,
-                title="people in the group",
-                axis=alt.Axis(labelAngle=0 if len(names) <= 13 else -40),
-            ),
+    slant = alt.Axis(labelAngle=0 if len(names) <= 13 else -40)
+    bars = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=_HEIGHT).mark_bar()
+    return _svg(
+        bars.encode(
+            x=alt.X("size:N", sort=names, title="people in the group", axis=slant),
             xOffset=alt.XOffset("when:N", sort=["before", "after"]),
             y=alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%", tickCount=5)),
-            color=alt.Color("when:N", title=None, scale=colour, legend=alt.Legend(orient="top")),
+            color=_colours(alt, "when:N", {"before": _BEFORE, "after": _AFTER}),
         )
     )
-    return _svg(chart)
 
 
 def _size_edges(largest: int) -> list[int]:
@@ -94,21 +88,15 @@ def matching_plot(curve: Sequence[Mapping[str, Any]]) -> Markup:
         for key, name in names.items()
         if point[key] is not None
     ]
-    colour = alt.Scale(domain=list(names.values()), range=[_AFTER, _BEFORE])
-    chart = (
-        alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=220)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X(
-                "used:Q",
-                title="chance that a quasi-identifier is used for matching (P_match)",
-                axis=alt.Axis(format=".1f", tickCount=10),
-            ),
+    used = "chance that a quasi-identifier is used for matching (P_match)"
+    lines = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=_HEIGHT).mark_line(point=True)
+    return _svg(
+        lines.encode(
+            x=alt.X("used:Q", title=used, axis=alt.Axis(format=".1f", tickCount=10)),
             y=alt.Y("chance:Q", title="chance", axis=alt.Axis(format="%", tickCount=5)),
-            color=alt.Color("what:N", title=None, scale=colour, legend=alt.Legend(orient="top")),
+            color=_colours(alt, "what:N", dict(zip(names.values(), (_AFTER, _BEFORE), strict=True))),
         )
     )
-    return _svg(chart)
 
 
 def belief_plot(belief: Floats, cap: Floats) -> Markup:
@@ -116,7 +104,7 @@ def belief_plot(belief: Floats, cap: Floats) -> Markup:
     import altair as alt
 
     axis = alt.Axis(format=".1f", tickCount=10, labelFlush=False)
-    bins = alt.Chart(alt.InlineData(values=_belief_bins(belief, cap)), width=_WIDTH, height=220).mark_bar()
+    bins = alt.Chart(alt.InlineData(values=_belief_bins(belief, cap)), width=_WIDTH, height=_HEIGHT).mark_bar()
     bars = bins.encode(
         x=alt.X("low:Q", bin="binned", title="belief divided by what is allowed", axis=axis),
         x2="high:Q",
@@ -172,19 +160,10 @@ def caps_plot(labels: Sequence[str], shares: Sequence[float], caps: Sequence[flo
     points = [{"name": row["name"], "at": row[key], "kind": kind} for row in data for key, kind in _keyed(kinds)]
     y = alt.Y("name:N", sort=names, title=None, axis=_names_axis(alt, names))
     x = alt.X("at:Q", title="probability", axis=_percent_axis(alt))
-    colour = alt.Scale(domain=kinds, range=[_AFTER, _LIMIT])
     spans = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=alt.Step(22))
     lines = spans.mark_rule(color=_BEFORE, strokeWidth=2).encode(y=y, x="share:Q", x2="cap:Q")
     dots = alt.Chart(alt.InlineData(values=points)).mark_point(filled=True, size=70, opacity=1)
-    legend = alt.Legend(orient="top", labelLimit=300)
-    shape = alt.Scale(domain=kinds, range=["circle", "diamond"])  # told apart without colour too
-    dots = dots.encode(
-        y=y,
-        x=x,
-        color=alt.Color("kind:N", title=None, scale=colour, legend=legend),
-        shape=alt.Shape("kind:N", title=None, scale=shape, legend=legend),
-    )
-    return _svg(lines + dots)
+    return _svg(lines + dots.encode(y=y, x=x, **_kinds(alt, kinds, room=300)))
 
 
 def comparison_plot(names: Sequence[str], marks: Mapping[str, Sequence[float | None]]) -> Markup:
@@ -200,20 +179,29 @@ def comparison_plot(names: Sequence[str], marks: Mapping[str, Sequence[float | N
     ]
     base = alt.Chart(alt.InlineData(values=points), width=_WIDTH, height=alt.Step(24))
     y = alt.Y("name:N", sort=methods, title=None, scale=alt.Scale(domain=methods), axis=_names_axis(alt, methods))
-    legend = alt.Legend(orient="top", labelLimit=400)
-    dots = base.mark_point(filled=True, size=80, opacity=1).encode(
-        y=y,
-        x=alt.X("at:Q", title=None, axis=_percent_axis(alt), scale=alt.Scale(zero=True)),
-        color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=kinds, range=[_AFTER, _LIMIT]), legend=legend),
-        shape=alt.Shape(
-            "kind:N", title=None, scale=alt.Scale(domain=kinds, range=["circle", "diamond"]), legend=legend
-        ),
-    )
-    return _svg(dots)
+    x = alt.X("at:Q", title=None, axis=_percent_axis(alt), scale=alt.Scale(zero=True))
+    dots = base.mark_point(filled=True, size=80, opacity=1)
+    return _svg(dots.encode(y=y, x=x, **_kinds(alt, kinds, room=400)))
 
 
 def _keyed(kinds: Sequence[str]) -> list[tuple[str, str]]:
     return list(zip(("share", "cap"), kinds, strict=True))
+
+
+def _colours(alt: Any, column: str, colours: Mapping[str, str]) -> Any:
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    return alt.Color(column, title=None, scale=scale, legend=alt.Legend(orient="top"))
+
+
+def _kinds(alt: Any, kinds: Sequence[str], room: int) -> dict[str, Any]:
+    """Two kinds of marks, told apart without colour too."""
+    legend = alt.Legend(orient="top", labelLimit=room)
+    colour = alt.Scale(domain=kinds, range=[_AFTER, _LIMIT])
+    shape = alt.Scale(domain=kinds, range=["circle", "diamond"])
+    return {
+        "color": alt.Color("kind:N", title=None, scale=colour, legend=legend),
+        "shape": alt.Shape("kind:N", title=None, scale=shape, legend=legend),
+    }
 
 
 def _names_axis(alt: Any, names: Sequence[str]) -> Any:

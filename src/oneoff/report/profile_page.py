@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from oneoff.errors import listing
+from oneoff.report.text import grid
 from oneoff.table.classes import Risk
 from oneoff.table.profile import ClassSizes, ColumnProfile, Profile, QuasiProfile, SensitiveProfile
 
@@ -36,7 +37,7 @@ def _columns_page(found: Profile) -> Iterator[str]:
         (c.name, c.kind, f"{c.distinct:,}", f"{c.missing:,}", _percent(c.unique_share), _percent(c.top_share), _role(c))
         for c in found.columns
     ]
-    yield from _grid(header, body, left=(0, 1, 6))
+    yield from grid([header, *body], right=(2, 3, 4, 5))
     yield ""
     suggested = [column for column in found.columns if column.role is None]
     if suggested:
@@ -59,13 +60,14 @@ def _quasi_page(quasi: QuasiProfile) -> Iterator[str]:
     )
     yield ""
     sizes = [(_range(bar), f"{bar.classes:,}", f"{bar.people:,}") for bar in quasi.sizes]
-    yield from _grid(("class size", "classes", "people"), sizes, left=())
+    yield from grid([("class size", "classes", "people"), *sizes], right=(0, 1, 2))
     yield ""
     yield from _risk_page(quasi)
     yield ""
     yield "What makes people unique"
     effects = [(e.name, f"{e.effect:,}", f"{e.unique_without:,}", f"{e.unique_alone:,}") for e in quasi.effects]
-    yield from _grid(("column", "unique only with it", "unique without it", "unique by it alone"), effects, left=(0,))
+    header = ("column", "unique only with it", "unique without it", "unique by it alone")
+    yield from grid([header, *effects], right=(1, 2, 3))
 
 
 def _risk_page(quasi: QuasiProfile) -> Iterator[str]:
@@ -106,14 +108,6 @@ def _sensitive_page(column: SensitiveProfile) -> Iterator[str]:
             f"  As the table stands, l = {_rounded_down(column.smallest_l)}: the quasi-identifiers give away the value "
             f"of {_people(column.disclosed_people).lower()}."
         )
-
-
-def _grid(header: Sequence[str], body: Iterable[Sequence[str]], left: Sequence[int]) -> Iterator[str]:
-    rows = [header, *body]
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [c.ljust(w) if j in left else c.rjust(w) for j, (c, w) in enumerate(zip(row, widths, strict=True))]
-        yield ("  " + "  ".join(cells)).rstrip()
 
 
 def _range(bar: ClassSizes) -> str:
