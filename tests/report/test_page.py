@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from oneoff.publish import Outcome, publish
 from oneoff.report import report_html
 from oneoff.report.plots import _belief_bins, _size_edges, _size_names, caps_plot, loss_plot, matching_plot
 from oneoff.table.sample import SAMPLE_ROLES
+from tests.pages import PageReader
 
 SCRIPT = "<script>alert(1)</script>"
 LONG = "q" * 10_000
@@ -35,40 +35,8 @@ def page(people: Table, outcome: Outcome) -> str:
     return report_html(outcome.as_dict(), outcome.verdict, outcome.utility, people)
 
 
-class _Reader(HTMLParser):
-    """Text, tags, and whether every tag that was opened is closed in turn."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.texts: list[str] = []
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.open: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.texts).split())
-
-
 def test_says_the_verdict_the_promises_and_that_it_is_private(page: str, outcome: Outcome) -> None:
-    read = _Reader(page)
+    read = PageReader(page)
     assert read.open == []
     assert outcome.verdict.sentence() in read.text
     assert "Is the promise kept? Yes" in read.text
@@ -83,7 +51,7 @@ def test_says_the_verdict_the_promises_and_that_it_is_private(page: str, outcome
 
 
 def test_needs_nothing_from_anywhere(page: str) -> None:
-    read = _Reader(page)
+    read = PageReader(page)
     assert not {"script", "link", "img", "iframe", "object", "image"} & set(read.tags)
     assert not [name for name, _ in read.attributes if name in ("src", "href", "xlink:href") or name.startswith("on")]
     assert not re.search(r"https?:|@import|url\((?!#)", page)
@@ -92,7 +60,7 @@ def test_needs_nothing_from_anywhere(page: str) -> None:
 def test_says_no_when_the_promise_is_broken(people: Table, outcome: Outcome) -> None:
     broken = audit(outcome.release, people, models.parse("l-diversity:11+delta-disclosure:0.01"))
     assert not broken.holds
-    text = _Reader(report_html(outcome.as_dict(), broken, outcome.utility, people)).text
+    text = PageReader(report_html(outcome.as_dict(), broken, outcome.utility, people)).text
     assert "Is the promise kept? No The promise DOES NOT hold" in text
     assert "BROKEN" in text
     assert "delta-disclosure 0.01 none" in text  # an infinite level
@@ -100,7 +68,7 @@ def test_says_no_when_the_promise_is_broken(people: Table, outcome: Outcome) -> 
 
 def test_problems_stand_at_the_top(people: Table, outcome: Outcome) -> None:
     verdict = replace(outcome.verdict, holds=False, problems=("a person has <no> record",))
-    text = _Reader(report_html(outcome.as_dict(), verdict, outcome.utility, people)).text
+    text = PageReader(report_html(outcome.as_dict(), verdict, outcome.utility, people)).text
     assert text.index("a person has <no> record") < text.index("What was promised")
 
 
@@ -113,7 +81,7 @@ def test_labels_are_data_and_never_markup() -> None:
     table = read_table(frame, quasi=names[:2], sensitive=names[2])
     outcome = publish(table, "basic-beta-likeness:1", seed=1)
     page = report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table)
-    read = _Reader(page)
+    read = PageReader(page)
     assert not {"script", "b", "i"} & set(read.tags)
     assert SCRIPT in read.text
     assert "日本 & 'naïve'" in read.text
@@ -124,7 +92,7 @@ def test_labels_are_data_and_never_markup() -> None:
 def test_without_a_sensitive_column_there_is_nothing_about_values() -> None:
     table = read_table(pa.table({"age": [1, 1, 2, 2]}), quasi=["age"])
     outcome = publish(table, "k-anonymity:2", seed=1)
-    read = _Reader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table))
+    read = PageReader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table))
     assert "may be believed" not in read.text
     assert "How near anyone comes" not in read.text
     assert read.tags.count("svg") == 2
@@ -133,7 +101,7 @@ def test_without_a_sensitive_column_there_is_nothing_about_values() -> None:
 def test_one_person_in_one_group() -> None:
     table = read_table(pa.table({"age": [30], "disease": ["flu"]}), quasi=["age"], sensitive="disease")
     outcome = publish(table, "l-diversity:1", seed=1)
-    text = _Reader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table)).text
+    text = PageReader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table)).text
     assert "recursive-l-diversity none" in text
     assert "chance of recognising the most exposed person 100.00% 100.00%" in text
 
@@ -142,7 +110,7 @@ def test_shows_the_most_common_of_many_values() -> None:
     table = read_table(sample(3000, seed=1, values=1000, sensitive="zipf"), **SAMPLE_ROLES)
     outcome = publish(table, "l-diversity:3", seed=1)
     assert table.sensitive is not None
-    text = _Reader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table)).text
+    text = PageReader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table)).text
     assert f"The 15 most common of {table.sensitive.size:,} values" in text
 
 
@@ -178,7 +146,7 @@ def test_every_group_size_has_a_bin() -> None:
 @pytest.mark.parametrize(("method", "said"), [("perturbation", "drawn by chance"), ("baseline", "in their bucket")])
 def test_exact_quasi_identifiers_are_not_called_hidden(method: str, said: str, people: Table) -> None:
     made = publish(people, "basic-beta-likeness:2", method=method, seed=1)
-    text = " ".join(_Reader(report_html(made.as_dict(), made.verdict, made.utility, people)).texts)
+    text = " ".join(PageReader(report_html(made.as_dict(), made.verdict, made.utility, people)).texts)
     assert said in text
     assert "can be told from the others of its group" not in text
     assert "shown as they are" in text
@@ -226,3 +194,60 @@ def test_a_page_of_groups_keeps_its_figures(page: str) -> None:
     assert names[3:5] == ["people whose value is certain", "highest chance of recognising anyone"]
     assert "share of the domain a published value spans" in page
     assert "hidden group" not in page
+
+
+def test_the_answer_and_the_cost_come_before_the_details(page: str) -> None:
+    text = PageReader(page).text
+    order = (
+        "Nobody's value becomes",
+        "Is the promise kept?",
+        "What it costs",
+        "What was promised",
+        "Who it was checked",
+    )
+    places = [text.index(words, text.index("Private.")) for words in order]
+    assert places == sorted(places)
+
+
+def test_counts_that_hold_are_no_plain_yes_when_the_method_stands_against_nobody(
+    people: Table, outcome: Outcome
+) -> None:
+    verdict = replace(outcome.verdict, stands_against="nobody")
+    page = report_html(outcome.as_dict(), verdict, outcome.utility, people)
+    assert '<section class="verdict partly">\n' in page
+    assert '<div class="badge">By count only</div>' in page
+    assert '<section class="verdict yes">\n' in report_html(outcome.as_dict(), outcome.verdict, outcome.utility, people)
+
+
+@pytest.mark.parametrize(
+    ("method", "tile", "crowd", "sizes"),
+    [
+        ("transversal", "of its domain spanned by a value (GCP)", "A group is a set of people", True),
+        ("exact-size", "mean squared bucket size (MSBS)", "A bucket is a set of people", False),
+        ("perturbation", "of the sensitive values are the true ones", "The release has no groups.", False),
+        ("heterogeneous", "of its domain spanned by a value (GCP)", "The release has no groups.", True),
+    ],
+)
+def test_costs_and_crowds_are_those_of_the_release(
+    method: str, tile: str, crowd: str, sizes: bool, people: Table
+) -> None:
+    promise = "l-diversity:3" if method == "exact-size" else "basic-beta-likeness:2"
+    made = publish(people, promise, method=method, seed=1)
+    page = report_html(made.as_dict(), made.verdict, made.utility, people)
+    assert re.findall(r"<dt>([^<]*)</dt>", page)[-1] == tile
+    (note,) = re.findall(r'<p class="note">([^<]*)</p>', page)
+    assert note.startswith(crowd)
+    assert ("People by the size of the group" in page) == sizes, "buckets hide what people have, not who they are"
+    assert ("a published value spans</text>" in page) == sizes, "no bars where values are shown as they are"
+    assert ("After, it is everybody whose record" in page) == (method == "heterogeneous")
+
+
+def test_buckets_and_perturbed_values_say_what_they_lose(people: Table) -> None:
+    bucketized = publish(people, "l-diversity:3", method="exact-size", seed=1)
+    page = report_html(bucketized.as_dict(), bucketized.verdict, bucketized.utility, people)
+    assert f'<td>bucket loss</td><td class="number">{bucketized.utility.bucket_loss:,}</td>' in page
+    assert f'<td>MSBS</td><td class="number">{bucketized.utility.msbs:,.1f}</td>' in page
+    perturbed = publish(people, "basic-beta-likeness:2", method="perturbation", seed=1)
+    page = report_html(perturbed.as_dict(), perturbed.verdict, perturbed.utility, people)
+    assert f'<td>true values</td><td class="number">{perturbed.utility.retention:.2%}</td>' in page
+    assert f'<td>value error</td><td class="number">{perturbed.utility.value_error:.2%}</td>' in page
