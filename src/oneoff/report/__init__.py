@@ -2,7 +2,8 @@
 
 Nothing here decides or computes a result: counts are put into bins to draw them, and that is all. Everything made
 here is about the original table and belongs to the private half of a release. Labels are data and never trusted:
-they are cut, stripped of control characters and escaped. Plots and progress bars load their libraries when used.
+they are cut, stripped of control characters and escaped. `templates` holds the markup of pages; templates, plots and
+progress bars load their libraries when used.
 """
 
 from oneoff.report.page import report_html

@@ -108,7 +108,8 @@ def _answer(verdict: Verdict) -> tuple[str, str]:
 def _tiles(verdict: Verdict, utility: Utility) -> Iterator[tuple[str, str]]:
     yield "people", f"{verdict.rows:,}"
     if not hides_groups(verdict):
-        yield "groups", "none" if verdict.groups is None else f"{verdict.groups:,}"
+        crowds = "buckets" if _crowd(verdict) == "bucket" else "groups"
+        yield crowds, "none" if verdict.groups is None else f"{verdict.groups:,}"
     where = " in a single column or in their hidden group" if by_column(verdict) else ""
     yield f"people above a limit{where}", f"{verdict.people_above:,}"
     if verdict.masked is not None and by_column(verdict):

@@ -92,7 +92,7 @@ def matching_plot(curve: Sequence[Mapping[str, Any]]) -> Markup:
     lines = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=_HEIGHT).mark_line(point=True)
     return _svg(
         lines.encode(
-            x=alt.X("used:Q", title=used, axis=alt.Axis(format=".1f", tickCount=10)),
+            x=alt.X("used:Q", title=used, axis=alt.Axis(format=".1f", tickCount=10, labelFlush=False)),
             y=alt.Y("chance:Q", title="chance", axis=alt.Axis(format="%", tickCount=5)),
             color=_colours(alt, "what:N", dict(zip(names.values(), (_AFTER, _BEFORE), strict=True))),
         )
