@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from oneoff.catalog import METHODS, MODELS, Method
 from oneoff.models import parse
+from oneoff.models.adversary import Adversary
 
 RECORDED = Path(__file__).with_name("claims.json")
 SINGLE = [example.partition(" or ")[0] for example in MODELS.values() if "file" not in example]
@@ -63,6 +65,23 @@ def test_every_method_stands_against_whom_it_did() -> None:
     assert list(found) == list(expected)
     for name, said in found.items():
         assert said == expected[name], name
+
+
+def test_what_a_method_claims_stands_beside_it() -> None:
+    for name, method in METHODS.items():
+        assert method.claims, name
+        assert all(claim.adversary is not Adversary.ANYONE for claim in method.claims), "nobody has a proof of that"
+        assert all(not claim.always for claim in method.claims[:-1]), "what comes after it would never apply"
+        for claim in method.claims:
+            assert claim.option is None or claim.option[0] in method.options, name
+
+
+def test_options_are_those_of_the_function() -> None:
+    def run(table: object, model: object, extra: int = 0, *, sizes: int = 3, rng: object = None) -> None: ...
+
+    method = replace(METHODS["mondrian"], run=run)
+    assert (method.options, method.reports) == (("sizes",), False)
+    assert METHODS["mondrian"].reports
 
 
 if __name__ == "__main__":

@@ -71,11 +71,7 @@ GuaranteeHelp = (
     "join with +."
 )
 
-_AGAINST = (
-    "An insider has the release, everybody's quasi-identifiers and the algorithm; a reader knows no algorithm. A "
-    "black box holds for somebody who matches people on one column at a time and knows nothing of the algorithm. "
-    "What the options mean is in docs/methods, a page for each method."
-)
+_OPTIONS = "What the options mean is in docs/methods, a page for each method."
 _BROKEN = "The steward wrote this release although its promise is BROKEN: it is for research and not to hand out."
 _CHECKED = (
     "What was checked: the files have the hashes that release.json states, the records have the columns and kinds of "
@@ -408,6 +404,7 @@ def methods(
 ) -> None:
     """Which methods there are: what they make, whom they stand against, their promises and options."""
     from oneoff.catalog import METHODS, named
+    from oneoff.report.text import adversary_lines
 
     chosen = list(METHODS.values()) if name is None else [named(name)]
     if as_json:
@@ -415,7 +412,7 @@ def methods(
         return
     for method in chosen:
         _print_lines(_described(method))
-    _print_lines([_AGAINST])
+    _print_lines([*adversary_lines(), "", _OPTIONS])
 
 
 def main() -> NoReturn:

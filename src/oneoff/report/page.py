@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from oneoff.audit import Verdict
 from oneoff.audit.exposure import MaskedView
-from oneoff.audit.verdict import AGAINST
 from oneoff.errors import OneoffError, listing
 from oneoff.models import Caps, Model, parse
 from oneoff.report.plots import MOST_BARS, belief_plot, caps_plot, group_size_plot, loss_plot, matching_plot
 from oneoff.report.style import STYLE
 from oneoff.report.words import (
-    UNCHECKED,
+    checked_against,
+    left_open,
     level_text,
     meaning_of,
     percent,
@@ -26,6 +26,7 @@ from oneoff.report.words import (
     readable_utility,
     readable_verdict,
     risk_rows,
+    what_it_means,
 )
 from oneoff.table import Table
 from oneoff.table.classes import look_alikes
@@ -35,23 +36,6 @@ __all__ = ["figure", "html_list", "html_page", "html_table", "report_html"]
 
 _MOST_VALUES = 15
 _ALONE = ", from the hidden groups alone,"
-_MEANS = {
-    "group": "It means: even then, nobody's record can be told from the others of its group, and what can be "
-    "concluded about a person is what the mix of values in that group gives away. This was counted in the "
-    "records that go out, group by group, not estimated.",
-    "bucket": "It means: whose record is whose may be plain to see, but what can be concluded about a person's value "
-    "is what the mix of values in their bucket gives away. This was counted in the records that go out, bucket by "
-    "bucket, not estimated.",
-    "prior": "It means: whose record is whose may be plain to see, but the value it shows was drawn by chance. What "
-    "can be concluded from it was worked out exactly, for every value that can be shown and all it can stand for.",
-}
-_MEANS["class"] = _MEANS["bucket"]
-_MEANS["black box"] = (
-    "It means: a value of one column can be traced to nobody with more than the promised probability. This was worked "
-    "out exactly from the chances that values were drawn with. It is not so for several columns together, and it rests "
-    "on groups and chances staying secret: recipients get a table that looks like the original, and no word of who "
-    "covered for whom."
-)
 _REACHED = {
     "group": "A group is a set of people whose records look the same in the release. “Reached” is the strongest level "
     "of the promise that all groups keep; “people above” counts everyone in a group that breaks it.",
@@ -59,10 +43,6 @@ _REACHED = {
     "the records of its people need not look the same. “Reached” is the strongest level of the promise that all hidden "
     "groups keep; “people above” counts everyone in a hidden group that breaks it.",
 }
-_MEANS["insider"] = (
-    "It means: everybody in a hidden group is as likely as anybody else in it to be behind a record, so nobody is with "
-    "more than the promised probability. Nothing has to stay secret for that but who drew what."
-)
 
 
 def report_html(
@@ -180,20 +160,11 @@ def _checked(verdict: Verdict, table: Table) -> Iterator[str]:
     if _by_column(verdict):
         known = f"exact value in one of these columns, whichever it is: {names}. They do not put columns together"
     yield _p(
-        f"The check plays {AGAINST[verdict.against]}. It assumes the worst of them: that they know "
+        f"The check plays {checked_against(verdict)}. It assumes the worst of them: that they know "
         f"that a person is in the table, and that person's {known}."
     )
-    yield _p(_MEANS[verdict.against if verdict.against in _MEANS else verdict.witness.place])
-    yield _p(f"It does not mean that nothing can be learnt by anyone. {_unchecked(verdict)}")
-
-
-def _unchecked(verdict: Verdict) -> str:
-    if not verdict.attacks:
-        return UNCHECKED[verdict.against]
-    return (
-        "Somebody who also knows how the groups were formed (an insider) can conclude more. The attacks on this page "
-        "were tried; there may be better ones."
-    )
+    yield _p(what_it_means(verdict))
+    yield _p(f"It does not mean that nothing can be learnt by anyone. {left_open(verdict)}")
 
 
 def _masked(verdict: Verdict) -> Iterator[str]:
@@ -419,7 +390,7 @@ def _unsaid(verdict: Verdict, table: Table) -> Iterator[str]:
         "the same people can undo it.",
         "What is true of whole groups. If a value is common among people of some age, the release says so, and it is "
         "meant to; that is knowledge about the group, and it touches its members.",
-        f"What people with other knowledge learn. {_unchecked(verdict)}",
+        f"What people with other knowledge learn. {left_open(verdict)}",
         "Whether the release is good enough for a given study. The losses say how blurred the values are, not "
         "what an analysis will find.",
         "Whether the law, a contract or the people in the table allow the publication.",

@@ -7,6 +7,7 @@ from typing import Any
 from unicodedata import combining, east_asian_width
 
 from oneoff.audit import Verdict
+from oneoff.models.adversary import Adversary
 from oneoff.report.words import (
     level_text,
     meaning_of,
@@ -19,7 +20,7 @@ from oneoff.report.words import (
 )
 from oneoff.utility import Utility
 
-__all__ = ["grid", "outcome_lines", "utility_lines", "verdict_lines"]
+__all__ = ["adversary_lines", "grid", "outcome_lines", "utility_lines", "verdict_lines"]
 
 _BAR = 30
 
@@ -37,6 +38,12 @@ def verdict_lines(verdict: Verdict) -> list[str]:
 def utility_lines(utility: Utility) -> list[str]:
     """What the release loses, with a bar for each attribute."""
     return list(_utility(readable_utility(utility)))
+
+
+def adversary_lines() -> list[str]:
+    """What it means to stand against somebody, for all that a method can name."""
+    named = (Adversary.INSIDER, Adversary.READER, Adversary.BLACK_BOX, Adversary.NOBODY)
+    return ["Who that is:", *(f"  {who + ':':<11}{who.sentence}" for who in named)]
 
 
 def _verdict(verdict: Verdict) -> Iterator[str]:
