@@ -30,7 +30,9 @@ from tests.tables import promises, tables
 @pytest.fixture
 def release(people: Table) -> oneoff.Generalized:
     made = publish(people, "l-diversity:3", seed=20260101, job='input = "people.csv"\n').release
-    return replace(made, private={**made.private, "report.html": b"<html>drawn elsewhere</html>"})
+    return replace(
+        made, private_half=lambda: {**made.private_half(), "report.html": b"<html>drawn elsewhere</html>"}
+    )
 
 
 def test_both_halves_and_nothing_else(release: oneoff.Generalized, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from oneoff.errors import BadValue, Defect, OneoffError, PromiseBroken
 if TYPE_CHECKING:
     from oneoff.audit import Verdict
     from oneoff.catalog import Method
-    from oneoff.cli.job import Job
+    from oneoff.job import Job
     from oneoff.publish import Outcome
     from oneoff.releases import Published
     from oneoff.table import Table
@@ -201,7 +201,7 @@ def anonymize(
     as_json: AsJson = False,
 ) -> None:
     """Publish a table: the most useful release that keeps the promise, checked record by record."""
-    from oneoff.cli.job import read_job
+    from oneoff.job import read_job
 
     is_job = source.endswith(".toml")
     method_options = _pairs([*(option or []), *([] if effort is None else [f"effort={effort}"])], "--option")
@@ -523,7 +523,7 @@ def _original(folder: Path, release: Published, table: str | None, reading: Mapp
 
 def _job_of(root: Path, table: str | None, release: Published, reading: Mapping[str, Any]) -> Job | None:
     """How to read the original table: as the job did, or from what the release says of its columns."""
-    from oneoff.cli.job import read_job
+    from oneoff.job import read_job
 
     path = root / "private" / "job.toml"
     if path.is_file():
