@@ -94,7 +94,7 @@ def anonymize(table: str, method: str, guarantee: str, data: str, work: str, **m
     with clock() as figures:
         release = oneoff.anonymize(people, guarantee, method=method, seed=1, **more)
         if writes:
-            replace(release, private={}).write(Path(work) / "written", overwrite=True)
+            replace(release, private_half=dict).write(Path(work) / "written", overwrite=True)
     figures |= {"base": base, "mb": peak_mb(), "rows": people.rows}
     with clock() as again:
         verdict = oneoff.audit(release, people)

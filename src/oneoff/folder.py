@@ -48,9 +48,7 @@ def private_files(outcome: Outcome) -> PrivateFiles:
 def _report_page(outcome: Outcome) -> bytes:
     from oneoff.report.page import report_html
 
-    page = report_html(
-        outcome.as_dict(), outcome.verdict, outcome.utility, outcome.table, model=outcome.release.model
-    )
+    page = report_html(outcome.as_dict(), outcome.verdict, outcome.utility, outcome.table, model=outcome.release.model)
     return page.encode()
 
 

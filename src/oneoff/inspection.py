@@ -20,7 +20,15 @@ from oneoff.releases.load import load_release
 from oneoff.table import Table
 from oneoff.utility import AggregateErrors, Utility, aggregate_errors, random_aggregates, utility
 
-__all__ = ["Answer", "Inspection", "Queries", "ask", "inspect", "judge", "measure"]
+__all__ = [
+    "Answer",
+    "Inspection",
+    "Queries",
+    "audit_folder",
+    "measure_folder",
+    "query_folder",
+    "verify_folder",
+]
 
 _BROKEN = "The steward wrote this release although its promise is BROKEN: it is for research and not to hand out."
 _CHECKED = (
@@ -90,13 +98,13 @@ class Answer:
         return {"where": self.where} | self.estimate.as_dict() | {"notices": self.notices}
 
 
-def inspect(folder: Folder) -> Inspection:
+def verify_folder(folder: Folder) -> Inspection:
     """Judge a public half as its recipient: hashes, records and promise, without the table."""
     release = load_release(folder)
     return Inspection(release, audit(release))
 
 
-def judge(
+def audit_folder(
     folder: Folder,
     table: str | None = None,
     guarantee: str | None = None,
@@ -110,7 +118,7 @@ def judge(
     return audit(release, _original(folder, release, table, reading), guarantee)
 
 
-def measure(
+def measure_folder(
     folder: Folder,
     table: str | None = None,
     hierarchies: Mapping[str, str] | None = None,
@@ -132,16 +140,14 @@ def measure(
     return measured, None if queries is None else _query_errors(release, original, queries)
 
 
-def ask(folder: Folder, where: str) -> Answer:
+def query_folder(folder: Folder, where: str) -> Answer:
     """How many people have these properties? From the public half alone."""
     release = load_release(folder)
     estimate = release.count(where)
     return Answer(where, estimate, unknown_values(release, where))
 
 
-def _original(
-    folder: Folder, release: Published, table: str | None, reading: Mapping[str, Any] | None
-) -> Table | None:
+def _original(folder: Folder, release: Published, table: str | None, reading: Mapping[str, Any] | None) -> Table | None:
     from oneoff.job import original_of
 
     return original_of(Path(folder), release, table, reading)

@@ -102,7 +102,11 @@ def original_of(
     if path.is_file():
         job = read_job(str(path), given)
         return job.read_table() if table is not None or Path(job.input).is_file() else None
-    return None if table is None else read_job(None, _columns(release, given.get("hierarchies") or {}) | given).read_table()
+    return (
+        None
+        if table is None
+        else read_job(None, _columns(release, given.get("hierarchies") or {}) | given).read_table()
+    )
 
 
 def _columns(release: Published, hierarchies: Mapping[str, str]) -> dict[str, Any]:
