@@ -223,7 +223,7 @@ def _unprotected(table: Table, model: Model) -> str:
 def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
     """What a plan looks like to the world."""
     table, model, method = order.table, order.model, order.method.name
-    against = order.method.stands_against(model, order.options)
+    against = str(order.method.stands_against(model, order.options))  # as it is read back from a folder
     numeric_as: NumericAs = order.options.get("numeric_as", "range")
     if isinstance(plan, Channel):
         return perturb(table, plan, model, method=method, against=against, rng=rng)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oneoff.cli import options
-from oneoff.cli.output import MORE, error_details, notify_once, print_json, print_lines
+from oneoff.cli.output import MORE, WIDTH, error_details, notify_once, print_json, print_lines
 from oneoff.errors import BadValue, PromiseBroken
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _print(outcome: Outcome, out: Path, withheld: PromiseBroken | None, verbose:
 def _written(outcome: Outcome, out: Path, withheld: PromiseBroken | None) -> list[str]:
     """Where the release is, and what it may be used for."""
     if withheld is not None:
-        return [withheld.what[0].upper() + withheld.what[1:], *error_details(withheld)]
+        return [*textwrap.wrap(f"{withheld.what[0].upper()}{withheld.what[1:]}", WIDTH), *error_details(withheld)]
     if not outcome.verdict.holds:
         return [f"Written although the promise is broken: {out}/public is for research and not to hand out; it says so "
                 f"itself. {out}/private (to keep) says why."]  # fmt: skip
