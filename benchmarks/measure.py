@@ -94,7 +94,7 @@ def anonymize(table: str, method: str, guarantee: str, data: str, work: str, **m
     with clock() as figures:
         release = oneoff.anonymize(people, guarantee, method=method, seed=1, **more)
         if writes:
-            replace(release, private={}).write(Path(work) / "written", overwrite=True)
+            replace(release, private_half=dict).write(Path(work) / "written", overwrite=True)
     figures |= {"base": base, "mb": peak_mb(), "rows": people.rows}
     with clock() as again:
         verdict = oneoff.audit(release, people)
@@ -141,9 +141,9 @@ def write(table: str, data: str, work: str, rows: int) -> Figures:
     import oneoff
 
     release = oneoff.anonymize(_table(table, data, rows), "k-anonymity:10", method="mondrian", seed=1)
-    plain = {name: content for name, content in release.private.items() if name != "report.html"}
+    plain = {name: content for name, content in release.private_half().items() if name != "report.html"}
     with clock() as figures:
-        replace(release, private=plain).write(Path(work) / "census-written", overwrite=True)
+        replace(release, private_half=lambda: plain).write(Path(work) / "census-written", overwrite=True)
     return figures | {"rows": release.rows}
 
 

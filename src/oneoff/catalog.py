@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from oneoff.errors import BadValue, MethodMismatch, nearest
@@ -14,6 +16,7 @@ from oneoff.mechanisms.mutual_cover import mutual_cover
 from oneoff.mechanisms.partitioning import burel, dmondrian, hilbert, mondrian, packing, sabre, transversal
 from oneoff.mechanisms.perturbation import perturbation
 from oneoff.models import EXAMPLES, DeltaProbability, KAnonymity, Model, parse
+from oneoff.models.adversary import IDENTITY, Adversary, Claim
 from oneoff.plans import Channel, Cover, Links, Partition
 from oneoff.table import Table
 
@@ -24,56 +27,60 @@ __all__ = ["METHODS", "MODELS", "Method", "choose", "named"]
 class Method:
     """A mechanism with what a steward should know before choosing it.
 
+    Its options are those of the function, and its claims stand beside the function, in its module.
+
     serves   names of the promises it can keep
-    against  "reader" (has the release and all quasi-identifiers), "insider" (also knows the algorithm), "black box"
-             (matches people on one column at a time, and knows nothing of the algorithm) or "nobody"
     needs    promises of which at least one must be among those to keep
-    only_if  an option and its value without which it stands against nobody
-    sound_if an option with which it stands against an insider
-    only_for the promises for which it stands against anybody; for others, against nobody
-    blind    the promises for which it looks at quasi-identifiers only, so that even an insider learns nothing more
     """
 
     name: str
     run: Callable[..., Partition | Links | Channel | Cover]
     output: str
     serves: frozenset[str]
-    against: str
-    options: tuple[str, ...]
     summary: str
-    reports: bool = False  # takes a function to report progress to
     needs: frozenset[str] = frozenset()
     forewarn: Callable[[Table, Model, Mapping[str, Any]], str] | None = None  # what to say before it starts, or nothing
     caution: Callable[[Table, Model, Mapping[str, Any]], str] | None = None  # and before the release is written
-    only_if: tuple[str, str] | None = None
-    sound_if: str | None = None
-    only_for: frozenset[str] | None = None
-    blind: frozenset[str] = frozenset()
     form: str = "generalized"  # of the release that is made of its plan
     comparator: bool = False  # there for comparisons with the papers; nobody needs it to publish
 
-    def stands_against(self, model: Model, options: Mapping[str, Any]) -> str:
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What can be chosen about it, in the order of its function."""
+        return tuple(name for name in self._keywords() if name not in ("rng", "report"))
+
+    @property
+    def reports(self) -> bool:
+        """Does it take a function to report progress to?"""
+        return "report" in self._keywords()
+
+    def _keywords(self) -> list[str]:
+        parameters = inspect.signature(self.run).parameters.values()
+        return [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Those of its module that some promise it serves can make use of."""
+        stated: tuple[Claim, ...] = import_module(self.run.__module__).CLAIMS
+        return tuple(claim for claim in stated if claim.promises is None or claim.promises & self.serves)
+
+    @property
+    def against(self) -> Adversary:
+        """Who it usually stands against, provided that what its last claim asks for is given."""
+        return self.claims[-1].adversary
+
+    def stands_against(self, model: Model, options: Mapping[str, Any]) -> Adversary:
         """Who a release made with these options for this promise stands against."""
-        if {part.name for part in model.parts()} <= self.blind:
-            return "insider"
-        if self.sound_if is not None and options.get(self.sound_if):
-            return "insider"
-        if self.only_if is not None and options.get(self.only_if[0]) != self.only_if[1]:
-            return "nobody"
-        if self.only_for is not None and not {part.name for part in model.parts()} <= self.only_for:
-            return "nobody"
-        return self.against
+        applying = (claim.adversary for claim in self.claims if claim.applies(model, options))
+        return next(applying, Adversary.NOBODY)
 
     def against_whom(self) -> str:
         """The same before options and a promise are chosen: all there is to know."""
-        text = self.against
-        if self.only_if is not None:
-            text = f"{text} with {'='.join(self.only_if)}, otherwise nobody"
-        if self.only_for is not None:
-            text = f"{text} for {', '.join(sorted(self.only_for))}, otherwise nobody"
-        if self.sound_if is not None:
-            text = f"{text}; insider with {self.sound_if}=true"
-        return f"{text}; insider for {', '.join(sorted(self.blind))} alone" if self.blind else text
+        *special, usual = self.claims
+        if not usual.always:
+            return f"{usual.adversary}{usual.condition()}, otherwise {Adversary.NOBODY}"
+        alone = (f"{claim.adversary}{claim.condition()}{' alone' * (claim.promises is not None)}" for claim in special)
+        return "; ".join([usual.adversary, *alone])
 
     def as_dict(self) -> dict[str, Any]:
         """What `oneoff methods --json` prints; keys are stable."""
@@ -140,7 +147,6 @@ def _example(name: str) -> str:
 
 
 _ALL = frozenset(MODELS)
-_IDENTITY = frozenset({"k-anonymity", "delta-probability"})
 _CEILINGS = frozenset({"l-diversity", "beta-likeness", "basic-beta-likeness", "f-privacy", "rho-privacy"})
 _LIKENESS = frozenset(name for name in MODELS if name.endswith("beta-likeness"))
 _BOUNDS = _CEILINGS | {"delta-disclosure", "two-sided-beta-likeness"}
@@ -167,13 +173,9 @@ def _warn_of_masking(table: Table, model: Model, options: Mapping[str, Any]) -> 
     )
 
 
-def _bucketization(name: str, run: Callable[..., Partition], options: tuple[str, ...], summary: str) -> Method:
+def _bucketization(name: str, run: Callable[..., Partition], summary: str) -> Method:
     """They differ in how they choose sizes only."""
-    more = ("choice", "block_size", "block_on")
-    return Method(
-        name, run, "exact quasi-identifiers, buckets of values", _CEILINGS, "insider", (*options, *more), summary,
-        reports=True, form="bucketized",
-    )  # fmt: skip
+    return Method(name, run, "exact quasi-identifiers, buckets of values", _CEILINGS, summary, form="bucketized")
 
 
 METHODS: dict[str, Method] = {
@@ -181,42 +183,22 @@ METHODS: dict[str, Method] = {
         "transversal",
         transversal,
         "groups",
-        _BOUNDS | _IDENTITY,
-        "insider",
-        (
-            "blocks",
-            "block_size",
-            "block_on",
-            "public",
-            "pilot",
-            "effort",
-            "sweeps",
-            "seconds",
-            "numeric_as",
-        ),
+        _BOUNDS | IDENTITY,
         "draws people into buckets by chance and groups one of each, without a look at who has which value",
-        reports=True,
     ),
     "mondrian": Method(
         "mondrian",
         mondrian,
         "groups",
         _ALL,
-        "reader",
-        ("cuts", "numeric_as", "effort"),
         "cuts the space of quasi-identifiers into boxes, as long as every box keeps the promise",
-        reports=True,
-        blind=_IDENTITY,
     ),
     "lmondrian": Method(
         "lmondrian",
         mondrian,
         "groups",
         _LIKENESS,
-        "reader",
-        ("cuts", "numeric_as", "effort"),
         "mondrian for beta-likeness, by the name it has in paper 001",
-        reports=True,
         comparator=True,
     ),
     "dmondrian": Method(
@@ -224,10 +206,7 @@ METHODS: dict[str, Method] = {
         dmondrian,
         "groups",
         frozenset({"beta-likeness", "basic-beta-likeness"}),
-        "reader",
-        (),
         "mondrian for the delta-disclosure that implies the beta-likeness, as in paper 001: overprotects",
-        reports=True,
         comparator=True,
     ),
     "tmondrian": Method(
@@ -235,32 +214,22 @@ METHODS: dict[str, Method] = {
         mondrian,
         "groups",
         frozenset({"t-closeness"}),
-        "reader",
-        ("cuts", "numeric_as", "effort"),
         "mondrian for t-closeness, by the name it has in paper 001",
-        reports=True,
         comparator=True,
     ),
     "burel": Method(
         "burel",
         burel,
         "groups",
-        _BOUNDS | _IDENTITY | {"hierarchy-beta-likeness"},
-        "reader",
-        ("variant", "effort", "numeric_as"),
+        _BOUNDS | IDENTITY | {"hierarchy-beta-likeness"},
         "takes people from buckets of values in proportion, inside boxes of mondrian where that loses less (paper 001)",
-        reports=True,
-        blind=_IDENTITY,
     ),
     "sabre": Method(
         "sabre",
         sabre,
         "groups",
-        _IDENTITY | {"t-closeness"},
-        "reader",
-        ("variant", "numeric_as"),
+        IDENTITY | {"t-closeness"},
         "takes people from buckets of near values in proportion, for t-closeness (Cao, Karras, Kalnis and Tan 2011)",
-        reports=True,
         needs=frozenset({"t-closeness"}),
     ),
     "hilbert": Method(
@@ -268,64 +237,44 @@ METHODS: dict[str, Method] = {
         hilbert,
         "groups",
         _ALL,
-        "reader",
-        ("numeric_as",),
         "walks along a space-filling curve and closes a group as soon as it keeps the promise",
-        blind=_IDENTITY,
     ),
     "heterogeneous": Method(
         "heterogeneous",
         heterogeneous,
         "ranges for each record",
-        _BOUNDS | _IDENTITY,
-        "insider",
-        ("matcher", "partition", "randomize", "block", "threshold", "numeric_as"),
+        _BOUNDS | IDENTITY,
         "gives every record a box of its own around people with different values (paper 000)",
-        reports=True,
         needs=_BOUNDS,
         forewarn=slow_matching,
-        only_if=("randomize", "permute"),
     ),
     "ring": Method(
         "ring",
         ring,
         "ranges for each record",
-        _IDENTITY | {"l-diversity"},
-        "insider",
-        ("shape", "partition", "swaps", "numeric_as"),
+        IDENTITY | {"l-diversity"},
         "sorts people and lets every record cover the next k on a ring (paper 004)",
-        reports=True,
-        only_for=_IDENTITY,
     ),
     "freeform": Method(
         "freeform",
         freeform,
         "ranges for each record",
-        _IDENTITY,
-        "insider",
-        ("matcher", "block", "numeric_as"),
+        IDENTITY,
         "gives every record a box around the k people that suit it best",
-        reports=True,
     ),
     "packing": Method(
         "packing",
         packing,
         "groups",
-        _BOUNDS | _IDENTITY,
-        "nobody",
-        ("effort", "sweeps", "seconds", "numeric_as"),
+        _BOUNDS | IDENTITY,
         "chooses the members of groups by quasi-identifiers and sensitive values together: least loss, opt-in",
-        reports=True,
         forewarn=_warn_of_packing,
-        blind=_IDENTITY,
     ),
     "perturbation": Method(
         "perturbation",
         perturbation,
         "exact quasi-identifiers, values by chance",
         _BOUNDS,
-        "insider",
-        ("channel",),
         "shows quasi-identifiers as they are and lets chance replace sensitive values, with known chances (paper 001)",
         form="perturbed",
     ),
@@ -334,41 +283,32 @@ METHODS: dict[str, Method] = {
         mutual_cover,
         "masked microdata",
         _BOUNDS | {"delta-probability", "hierarchy-beta-likeness"},
-        "black box",
-        ("joint", "average", "randomize_unchanged", "diverse", "cuts", "effort", "solver"),
         "replaces quasi-identifiers by those of similar people, by chance and as little as possible (paper 003)",
-        reports=True,
         needs=frozenset({"delta-probability"}),
         caution=_warn_of_masking,
-        sound_if="joint",
         form="masked",
     ),
     "exact-size": _bucketization(
         "exact-size",
         exact_size,
-        ("max_size", "deal"),
         "buckets of any sizes with the least loss there is, proven (paper 002)",
     ),
     "multi-size": _bucketization(
         "multi-size",
         multi_size,
-        ("max_size", "deal"),
         "buckets of several sizes, found by dividing two further (paper 002)",
     ),
     "two-size": _bucketization(
         "two-size",
         two_size,
-        ("max_size", "search", "deal"),
         "buckets of the best two sizes (paper 002)",
     ),
-    "anatomy": _bucketization("anatomy", anatomy, (), "buckets of l or l + 1 people with different values (paper 002)"),
+    "anatomy": _bucketization("anatomy", anatomy, "buckets of l or l + 1 people with different values (paper 002)"),
     "baseline": Method(
         "baseline",
         baseline,
         "exact quasi-identifiers, one bucket",
-        _ALL - _IDENTITY,
-        "insider",
-        (),
+        _ALL - IDENTITY,
         "publishes quasi-identifiers as they are beside the overall distribution of the values: a floor for usefulness",
         form="bucketized",
         comparator=True,

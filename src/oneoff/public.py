@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.errors import BadValue, UnknownColumn
 from oneoff.releases import Generalized, Published
 from oneoff.releases.cells import Nodes, Ranges
 from oneoff.releases.load import load_release
 from oneoff.table import Table
+from oneoff.table.arrays import Codes, Ints
 from oneoff.table.read import read_table
 
 __all__ = ["public_information"]
@@ -89,7 +89,7 @@ def _cuts(path: Path) -> Mapping[str, Any]:
 def _plausible_people(release: Generalized) -> Table:
     """Somebody for each record who would fit it, by a fixed course of chance: what anybody could make of a release."""
     rng = np.random.default_rng(0)
-    columns: list[npt.NDArray[np.integer[Any]]] = []
+    columns: list[Codes | Ints] = []
     for attribute, cells in zip(release.quasi, release.cells, strict=True):
         if isinstance(cells, Ranges):
             low, high = cells.low[release.box], cells.high[release.box]
@@ -105,6 +105,6 @@ def _plausible_people(release: Generalized) -> Table:
     return Table(release.quasi, codes, release.sensitive, release.values.copy())
 
 
-def _nearest_leaf(known: npt.NDArray[np.int32], wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _nearest_leaf(known: Codes, wanted: Ints) -> Ints:
     """The code of each leaf, or of the next one that occurs."""
     return np.minimum(np.searchsorted(known, wanted), len(known) - 1)

@@ -3,68 +3,39 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneoff.audit import Verdict, audit
 from oneoff.catalog import METHODS, Method, choose
-from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing, nearest
+from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing, nearest, whole_number
+from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, parse
+from oneoff.outcome import Outcome
 from oneoff.plans import Channel, Cover, Links, Partition
 from oneoff.public import public_information
 from oneoff.releases import Bucketized, Published, bucketize, generalize, generalize_each, mask, perturb
 from oneoff.releases.cells import NumericAs
 from oneoff.table import Table
-from oneoff.utility import Utility, utility
+from oneoff.utility import utility
 
-__all__ = ["Outcome", "anonymize", "checked_seed", "publish"]
+if TYPE_CHECKING:
+    from oneoff.job import Job
 
+__all__ = ["Outcome", "anonymize", "checked_seed", "publish", "publish_job"]
+
+Plan = Partition | Links | Channel | Cover
 Report = Callable[[str, float], None]
+Warn = Callable[[str], None]
 
 _MANY_NUMBERS = 200  # different sensitive numbers
 _STRONGER = {"k-anonymity:1": "k-anonymity:5", "delta-probability:1": "delta-probability:0.2"}
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """A release with everything that is known about it."""
-
-    release: Published
-    verdict: Verdict
-    utility: Utility
-    reason: str
-    seed: int
-    seconds: float
-    notices: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The summary `--json` prints; keys are stable."""
-        return {
-            "method": self.release.method,
-            "guarantee": self.release.guarantee,
-            "holds": self.verdict.holds,
-            "worst": self.verdict.as_dict()["worst"],
-            "allowed": self.verdict.witness.allowed,
-            "stands_against": self.release.against,
-            "gcp": self.utility.gcp,
-            "rows": self.release.rows,
-            "groups": self.verdict.groups,
-            "suppressed": 0,
-            "seconds": round(self.seconds, 3),
-            "reason": self.reason,
-            "levels": self.verdict.as_dict()["levels"],
-            "attacks": self.verdict.as_dict()["attacks"],
-            "masked": self.verdict.as_dict()["masked"],
-            "utility": self.utility.as_dict(),
-            "notices": list(self.notices),
-        }
 
 
 def anonymize(
@@ -92,6 +63,18 @@ def anonymize(
         return publish(table, guarantee, method=method, seed=seed, options=options, report=report).release
 
 
+def publish_job(job: Job, *, report: Report | None = None, warn: Warn | None = None) -> Outcome:
+    """Read the table of a job and publish it as the job says; what was noticed while reading is told at once."""
+    table = job.read_table()
+    if warn is not None:
+        for notice in table.notices:
+            warn(notice)
+    return publish(
+        table, job.guarantee, method=job.method, seed=job.seed, options=job.options, job=job.to_toml(), report=report,
+        warn=warn,
+    )  # fmt: skip
+
+
 def publish(
     table: Table,
     guarantee: str | Model,
@@ -101,14 +84,63 @@ def publish(
     options: Mapping[str, Any] | None = None,
     job: str = "",
     report: Report | None = None,
-    warn: Callable[[str], None] | None = None,
+    warn: Warn | None = None,
 ) -> Outcome:
     """Plan, release, audit and measure.
 
     job      the text that would repeat it, kept in the private half
     report   is told the stage and how much of it is done; warn is told, before the work, when it will take long
     """
-    began = time.perf_counter()
+    began, say = time.perf_counter(), report or (lambda stage, share: None)
+    order = _ordered(table, guarantee, method, options or {})
+    seed = secrets.randbits(128) if seed is None else checked_seed(seed)
+    rng = _generator(seed, table)
+    warning = order.said(order.method.forewarn)
+    if warning and warn is not None:
+        warn(warning)
+    say("grouping", 0.0)
+    plan = _planned(order, rng, say)
+    caution = order.said(order.method.caution)
+    say("writing boxes", 0.0)
+    release = _release(order, plan, rng)
+    say("auditing", 0.0)
+    verdict = _judged(release, order)
+    measured = utility(release, table)
+    say("done", 1.0)
+    outcome = Outcome(
+        release=replace(
+            release,
+            private_half=lambda: private_files(outcome),
+            broken="" if verdict.holds else verdict.sentence(),
+        ),
+        verdict=verdict,
+        utility=measured,
+        reason=order.reason,
+        seed=seed,
+        seconds=time.perf_counter() - began,
+        notices=_notices(order, [warning, caution], plan),
+        table=table,
+        job=job,
+    )
+    return outcome
+
+
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """What is to be done, once nothing speaks against trying."""
+
+    table: Table
+    model: Model
+    method: Method
+    reason: str
+    options: Mapping[str, Any]
+
+    def said(self, say: Callable[[Table, Model, Mapping[str, Any]], str] | None) -> str:
+        """What a method has to say about itself in this case."""
+        return "" if say is None else say(self.table, self.model, self.options)
+
+
+def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping[str, Any]) -> _Order:
     if not isinstance(table, Table):
         raise BadValue(
             "what to publish is not a table of oneoff",
@@ -116,50 +148,33 @@ def publish(
             got=type(table).__name__,
             hint="table = oneoff.read_table(frame_or_path, quasi=[...], sensitive='...')",
         )
-    say = report or (lambda stage, share: None)
     model = parse(guarantee).bind(table.sensitive)
     refuse_unreachable(table, model)
     chosen, reason = choose(method, model)
-    given = _checked_options(chosen, options or {})
+    given = _checked_options(chosen, options)
     if given.get("public") is not None:
         given["public"] = public_information(given["public"], table)
-    seed = secrets.randbits(128) if seed is None else checked_seed(seed)
-    warning = chosen.forewarn(table, model, given) if chosen.forewarn else ""
-    if warning and warn is not None:
-        warn(warning)
-    say("grouping", 0.0)
-    rng = _generator(seed, table)
-    given["rng"] = rng
-    if chosen.reports:
-        given["report"] = lambda share: say("grouping", share)
-    plan = chosen.run(table, model, **given)
-    caution = chosen.caution(table, model, given) if chosen.caution else ""
-    say("writing boxes", 0.0)
-    release = _release(table, plan, model, chosen, given, rng)
-    say("auditing", 0.0)
-    verdict = audit(release, table)
+    return _Order(table, model, chosen, reason, given)
+
+
+def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
+    progress = {"report": lambda share: say("grouping", share)} if order.method.reports else {}
+    return order.method.run(order.table, order.model, **order.options, rng=rng, **progress)
+
+
+def _judged(release: Published, order: _Order) -> Verdict:
+    """The verdict on a release of this very table."""
+    verdict = audit(release, order.table)
     if verdict.problems:
         raise PromiseBroken(
-            f"{chosen.name} made a release that does not fit the table: {verdict.problems[0]}",
+            f"{order.method.name} made a release that does not fit the table: {verdict.problems[0]}",
             hint="nothing was published; this is a defect of oneoff, please report it",
         )
-    measured = utility(release, table)
-    say("done", 1.0)
-    outcome = Outcome(
-        release,
-        verdict,
-        measured,
-        reason,
-        seed,
-        time.perf_counter() - began,
-        _notices(table, model, [warning, caution], plan),
-    )
-    return replace(outcome, release=_with_private_half(outcome, table, job))
+    return verdict
 
 
-def _notices(
-    table: Table, model: Model, warnings: list[str], plan: Partition | Links | Channel | Cover
-) -> tuple[str, ...]:
+def _notices(order: _Order, warnings: list[str], plan: Plan) -> tuple[str, ...]:
+    table, model = order.table, order.model
     told = (_many_numbers(table, model), _unprotected(table, model), _nothing_promised(table, model), *warnings)
     said = [notice for notice in told if notice]
     return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover) else ()))
@@ -205,26 +220,20 @@ def _unprotected(table: Table, model: Model) -> str:
     )
 
 
-def _release(
-    table: Table,
-    plan: Partition | Links | Channel | Cover,
-    model: Model,
-    method: Method,
-    options: Mapping[str, Any],
-    rng: np.random.Generator,
-) -> Published:
+def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
     """What a plan looks like to the world."""
-    against = method.stands_against(model, options)
-    numeric_as: NumericAs = options.get("numeric_as", "range")
+    table, model, method = order.table, order.model, order.method.name
+    against = str(order.method.stands_against(model, order.options))  # as it is read back from a folder
+    numeric_as: NumericAs = order.options.get("numeric_as", "range")
     if isinstance(plan, Channel):
-        return perturb(table, plan, model, method=method.name, against=against, rng=rng)
+        return perturb(table, plan, model, method=method, against=against, rng=rng)
     if isinstance(plan, Cover):
-        return mask(table, plan, model, method=method.name, against=against, rng=rng)
-    if isinstance(plan, Partition) and method.form == Bucketized.form:
-        return bucketize(table, plan, model, method=method.name, against=against, rng=rng)
+        return mask(table, plan, model, method=method, against=against, rng=rng)
+    if isinstance(plan, Partition) and order.method.form == Bucketized.form:
+        return bucketize(table, plan, model, method=method, against=against, rng=rng)
     if isinstance(plan, Links):
-        return generalize_each(table, plan, model, method=method.name, against=against, rng=rng, numeric_as=numeric_as)
-    return generalize(table, plan, model, method=method.name, against=against, rng=rng, numeric_as=numeric_as)
+        return generalize_each(table, plan, model, method=method, against=against, rng=rng, numeric_as=numeric_as)
+    return generalize(table, plan, model, method=method, against=against, rng=rng, numeric_as=numeric_as)
 
 
 def refuse_unreachable(table: Table, model: Model) -> None:
@@ -285,11 +294,7 @@ def _generator(seed: int, table: Table) -> np.random.Generator:
 
 def checked_seed(seed: int) -> int:
     """A seed that randomness can be made of, or an error."""
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise BadValue(
-            "the seed is not usable", allowed="a whole number >= 0, or None for fresh randomness", got=repr(seed)
-        )
-    return seed
+    return whole_number(seed, "the seed", hint="None is for fresh randomness")
 
 
 def _checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -330,29 +335,3 @@ def _value(given: Any) -> Any:
         return float(given)
     except ValueError:
         return given
-
-
-def _with_private_half(outcome: Outcome, table: Table, job: str) -> Published:
-    """Attach what the steward keeps: verdict, report, seed, and the job to repeat it."""
-
-    def report_page() -> bytes:
-        from oneoff.report.page import report_html
-
-        return report_html(
-            outcome.as_dict(), outcome.verdict, outcome.utility, table, model=outcome.release.model
-        ).encode()
-
-    files: dict[str, bytes | Callable[[], bytes]] = {
-        "verdict.json": _json(outcome.verdict.as_dict()),
-        "summary.json": _json(outcome.as_dict()),
-        "report.html": report_page,
-        "seed": f"{outcome.seed}\n".encode(),
-    }
-    if job:
-        files["job.toml"] = job.encode()
-    broken = "" if outcome.verdict.holds else outcome.verdict.sentence()
-    return replace(outcome.release, private=files, broken=broken)
-
-
-def _json(content: dict[str, Any]) -> bytes:
-    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()

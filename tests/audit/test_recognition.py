@@ -169,7 +169,7 @@ def test_releases_of_methods(few: Table, method: str, tmp_path: Path) -> None:
     release = publish(few, METHODS[method], method=method, seed=4).release
     result = recognition(release, few)
     agrees(result, release, few)
-    replace(release, private={}).write(tmp_path / "out")  # without a report
+    replace(release, private_half=dict).write(tmp_path / "out")  # without a report
     back = replace(load_release(tmp_path / "out"), links=load_links(tmp_path / "out"))
     again = recognition(back, few)
     assert again.identity == pytest.approx(result.identity, abs=1e-12)

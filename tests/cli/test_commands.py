@@ -35,18 +35,20 @@ UTILITY = {
     "msbs", "bucket_loss", "iloss", "masking",
 }  # fmt: skip
 COMMANDS = {
-    "demo": ["--out", "--rows", "--guarantee", "--overwrite", "--json"],
+    "demo": ["--out", "--rows", "--guarantee", "--overwrite", "--verbose", "--json"],
     "profile": ["--quasi", "--sensitive", "--population", "--rows", "--encoding", "--delimiter", "--na", "--json"],
     "anonymize": [
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
         "--hierarchy", "--missing", "--bins", "--method", "--option", "--effort", "--seed", "--rows", "--encoding",
-        "--delimiter", "--na", "--csv", "--overwrite", "--even-if-broken", "--json",
+        "--delimiter", "--na", "--csv", "--overwrite", "--even-if-broken", "--verbose", "--json",
     ],
-    "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--json"],
-    "verify": ["--json"],
-    "check": ["--quasi", "--guarantee", "--sensitive", "--rows", "--encoding", "--delimiter", "--na", "--json"],
+    "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--verbose", "--json"],
+    "verify": ["--verbose", "--json"],
+    "check": [
+        "--quasi", "--guarantee", "--sensitive", "--rows", "--encoding", "--delimiter", "--na", "--verbose", "--json",
+    ],
     "utility": [
-        "--table", "--hierarchy", "--missing", "--rows", "--queries", "--attributes", "--seed", "--json",
+        "--table", "--hierarchy", "--missing", "--rows", "--queries", "--attributes", "--seed", "--verbose", "--json",
     ],
     "query": ["--json"],
     "methods": ["--json"],

@@ -132,7 +132,7 @@ def test_packing_says_what_it_is_in_the_text_too(data_dir: Path, tmp_path: Path)
     guarantee = "basic-beta-likeness:3"
     answer = oneoff(
         "anonymize", *roles("census_occ100k", data_dir), "--guarantee", guarantee, "--method", "packing",
-        "--effort", "fast", "--seed", 1, "--out", tmp_path / "out",
+        "--effort", "fast", "--seed", 1, "--out", tmp_path / "out", "--verbose",
     )  # fmt: skip
     assert answer.status == 0
     assert answer.err.startswith(WARNING.format(guarantee))

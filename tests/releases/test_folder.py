@@ -30,7 +30,7 @@ from tests.tables import promises, tables
 @pytest.fixture
 def release(people: Table) -> oneoff.Generalized:
     made = publish(people, "l-diversity:3", seed=20260101, job='input = "people.csv"\n').release
-    return replace(made, private={**made.private, "report.html": b"<html>drawn elsewhere</html>"})
+    return replace(made, private_half=lambda: {**made.private_half(), "report.html": b"<html>drawn elsewhere</html>"})
 
 
 def test_both_halves_and_nothing_else(release: oneoff.Generalized, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_what_is_written_is_what_is_read(data: st.DataObject, tmp_path_factory: 
     form = data.draw(st.sampled_from(["range", "set"]))
     outcome = publish(table, model, options={"numeric_as": form})
     folder = tmp_path_factory.mktemp("round") / "out"
-    release = replace(outcome.release, private={})
+    release = replace(outcome.release, private_half=dict)
     release.write(folder)
     back = load_release(folder / "public")
     assert back.to_arrow().equals(release.to_arrow())
@@ -336,7 +336,7 @@ def test_named_caps_joined_with_another_promise_are_verified_without_their_file(
     caps = tmp_path / "caps.csv"
     caps.write_text("".join(f'"{label}",0.34\n' for label in people.sensitive.labels))
     made = publish(people, f"f-privacy:{caps}+k-anonymity:5").release
-    public = replace(made, private={}).write(tmp_path / "out") / "public"
+    public = replace(made, private_half=dict).write(tmp_path / "out") / "public"
     caps.unlink()
     monkeypatch.chdir(tmp_path)
     verdict = oneoff.verify(public)

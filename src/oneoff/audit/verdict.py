@@ -24,19 +24,12 @@ from oneoff.audit.reader import ReaderView, reader_view
 from oneoff.audit.swaps import swap_attack
 from oneoff.errors import OneoffError, listing
 from oneoff.models import Caps, Counts, Model, Prior, parse
+from oneoff.models.adversary import Adversary
 from oneoff.releases import Bucketized, Generalized, Masked, Perturbed, Published
 from oneoff.table import Attribute, Table
 from oneoff.table.classes import Risk, look_alikes, risk_of_classes
 
 __all__ = ["PartVerdict", "Verdict", "Witness", "audit", "judge", "judge_part", "kept_problems", "tightest"]
-
-AGAINST = {
-    "reader": "a reader who has the release and knows everybody's quasi-identifiers",
-    "graph": "a reader who also knows which people each record covers, and takes them to be equally likely",
-    "black box": "somebody who matches people on one column at a time and knows neither groups nor chances",
-    "insider": "somebody who knows the table without its sensitive values, the method, and who exchanged with whom",
-    "prior": "somebody who knows everybody's quasi-identifiers, the matrix of chances and how common each value is",
-}
 
 
 @dataclass(frozen=True)
@@ -151,13 +144,15 @@ class Verdict:
         if self.problems:
             return f"The promise DOES NOT hold as far as can be checked: {self.problems[0]}."
         subject = "The promise DOES NOT hold" if not self.holds else "The promise holds"
-        found = f"against {AGAINST[self.against]}: {self.witness.sentence()}."
+        found = f"against {Adversary(self.against).sentence}: {self.witness.sentence()}."
         if self.by_count_only:
             return f"{subject} by count {found} {self._by_count()}"
         if self.holds and self.masked is not None and self.masked.promise == "column":
             return f"{subject} for single columns {found} {self.masked.headline()}"
-        insider = " The method keeps it also against somebody who knows how the release was made."
-        return f"{subject} {found}{insider if self.holds and self.stands_against == 'insider' != self.against else ''}"
+        insider = Adversary.INSIDER
+        if self.holds and self.stands_against == insider != self.against:
+            found = f"{found} The method keeps it also against {insider.briefly}."
+        return f"{subject} {found}"
 
     @property
     def unjudged(self) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Table
 
 __all__ = ["baseline"]
+
+CLAIMS = (Claim(Adversary.INSIDER),)
 
 
 def baseline(table: Table, model: Model, *, rng: np.random.Generator | None = None) -> Partition:

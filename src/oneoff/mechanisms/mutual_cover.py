@@ -27,6 +27,7 @@ from oneoff.mechanisms.partitioning.packing import packing
 from oneoff.mechanisms.partitioning.transversal import transversal
 from oneoff.mechanisms.served import refuse_all_but_ceilings
 from oneoff.models import DeltaProbability, Model
+from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Cover, Partition, RandomTable
 from oneoff.table import Table
 from oneoff.table.distance import displacement, ground_of
@@ -35,6 +36,8 @@ __all__ = ["mutual_cover"]
 
 _GROUPING = 0.3  # of the work, roughly
 _FINE = 2**20  # parts of the chance to be drawn again
+
+CLAIMS = (Claim(Adversary.INSIDER, option=("joint", True)), Claim(Adversary.BLACK_BOX))
 
 
 def mutual_cover(

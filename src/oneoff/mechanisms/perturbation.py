@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee, listing
 from oneoff.models import Caps, Model
+from oneoff.models.adversary import Adversary, Claim
 from oneoff.models.posterior import breaking
 from oneoff.plans import Channel
 from oneoff.table import Attribute, Table
@@ -38,6 +39,8 @@ Floats = npt.NDArray[np.float64]
 _SCALE = 2**40  # weights are rounded to this: finer than any table can tell
 _MOST_VALUES = 1000
 _MOST_OPTIMISED = 12
+
+CLAIMS = (Claim(Adversary.INSIDER),)
 
 
 def perturbation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -36,7 +36,7 @@ class Published(ABC):
     counts     people with each sensitive value in the whole table (the prior, which is public)
     against    who the method stands against: "reader", "insider", "black box" or "nobody"
     links[i]   private: the record of person i of the table
-    private    private: more files for the private half, by name
+    private_half   private: makes the files that the steward keeps beside the links, by name
     broken     private: why this release must not go out, empty when nothing speaks against it
     """
 
@@ -50,7 +50,7 @@ class Published(ABC):
     against: str = "reader"
     links: npt.NDArray[np.int64] | None = None
     origin: str = "polars"
-    private: PrivateFiles = field(default_factory=dict)
+    private_half: Callable[[], PrivateFiles] = dict
     broken: str = ""
 
     def __repr__(self) -> str:
@@ -117,7 +117,10 @@ class Published(ABC):
         """
         from oneoff.releases.write import write_release
 
-        return write_release(self, Path(folder), csv=csv, overwrite=overwrite, even_if_broken=even_if_broken)
+        return write_release(
+            self, Path(folder), csv=csv, overwrite=overwrite, private=self.private_half(), withhold=self.broken,
+            even_if_broken=even_if_broken,
+        )  # fmt: skip
 
 
 def of_people(table: Table, person: npt.NDArray[np.int64]) -> dict[str, Any]:

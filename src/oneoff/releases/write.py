@@ -26,7 +26,7 @@ from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
 from oneoff.releases.exact import Bucketized, Perturbed
 from oneoff.releases.generalized import Generalized
 from oneoff.releases.masked import Masked
-from oneoff.releases.published import Published
+from oneoff.releases.published import PrivateFiles, Published
 from oneoff.table import Attribute
 
 __all__ = ["FORMAT", "describe", "public_files", "published", "refuse_existing", "sensitive_table", "write_release"]
@@ -35,32 +35,43 @@ FORMAT = 1
 _MOST_ITEMS = 200_000_000
 
 
+_NOTHING: PrivateFiles = {}
+
+
 def write_release(
-    release: Published, folder: Path, *, csv: bool = False, overwrite: bool = False, even_if_broken: bool = False
+    release: Published,
+    folder: Path,
+    *,
+    csv: bool = False,
+    overwrite: bool = False,
+    private: PrivateFiles = _NOTHING,
+    withhold: str = "",
+    even_if_broken: bool = False,
 ) -> Path:
     """Write both halves aside and rename: a release appears whole or not at all.
 
-    A release that breaks its promise has no public half, unless asked for; that one says of itself that it is broken.
+    private    more files for the private half, by name
+    withhold   why it has no public half, unless that is asked for; that one says of itself that it is broken
     """
     with _appearing(folder, overwrite) as aside:
-        private = aside / "private"
-        private.mkdir(mode=0o700)  # who is where is nobody else's business
+        kept = aside / "private"
+        kept.mkdir(mode=0o700)  # who is where is nobody else's business
         if release.links is not None:
             row = np.arange(release.rows)
-            pq.write_table(pa.table({"row": row, "record": release.links}), private / "links.parquet")
+            pq.write_table(pa.table({"row": row, "record": release.links}), kept / "links.parquet")
         if isinstance(release, Generalized) and release.graph is not None:
             edges = {"record": release.graph.record, "person": release.graph.member}
-            pq.write_table(pa.table(edges), private / "graph.parquet", compression="zstd")
+            pq.write_table(pa.table(edges), kept / "graph.parquet", compression="zstd")
         if isinstance(release, Masked) and release.cover is not None:
             for name, frame in _cover_files(release.cover).items():
-                pq.write_table(frame, private / name, compression="zstd")
-        for name, content in release.private.items():
-            (private / name).write_bytes(content() if callable(content) else content)
-        if not release.broken or even_if_broken:
+                pq.write_table(frame, kept / name, compression="zstd")
+        for name, content in private.items():
+            (kept / name).write_bytes(content() if callable(content) else content)
+        if not withhold or even_if_broken:
             _write_public(release, aside / "public", csv)
-    if release.broken and not even_if_broken:
+    if withhold and not even_if_broken:
         raise PromiseBroken(
-            f"the public half was withheld: {release.broken.rstrip('.')}",
+            f"the public half was withheld: {withhold.rstrip('.')}",
             allowed="a release that keeps its promise",
             hint=f"{folder / 'private'} says why; --even-if-broken (even_if_broken=True) writes it for research",
         )

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from oneoff.models.adversary import Adversary
 from oneoff.report.markup import Figure, Grid, render
 from oneoff.report.plots import comparison_plot
 from oneoff.report.text import grid
@@ -23,13 +24,6 @@ _HEADER = (
 )  # fmt: skip
 _GROUPS = _HEADER.index("groups")
 _LONGEST = 800  # letters of a reason
-_AGAINST = {
-    "insider": "an insider, who also knows the method",
-    "reader": "a reader, who has the release and everybody's quasi-identifiers but does not know how it was made",
-    "nobody": "nobody: who knows the method may conclude more than is promised",
-    "black box": "a black box only: somebody who matches people on one column at a time and knows neither the hidden "
-    "groups nor the chances",
-}
 
 
 def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
@@ -99,7 +93,7 @@ def _meanings(made: Sequence[Row]) -> Iterator[str]:
     if any(_by_column(row) for row in made):
         yield (
             "* One column at a time, where the other rows are about whole records; so the worst belief of this row is "
-            f"not comparable with theirs, but 'recognised' is. It stands against {_AGAINST['black box']}."
+            f"not comparable with theirs, but 'recognised' is. It stands against {Adversary.BLACK_BOX.briefly}."
         )
     if any(row["form"] == "masked" for row in made):
         yield (
@@ -153,7 +147,7 @@ def _least(key: str, among: Mapping[str, Sequence[Row]]) -> Iterator[str]:
 def _named(row: Row, key: str) -> str:
     return (
         f"{_label(row)}, {percent(row[key])}; people are recognised with {percent(row['recognised'])} on average, and "
-        f"it stands against {_AGAINST[row['against']]}"
+        f"it stands against {Adversary(row['against']).briefly}"
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from unicodedata import combining, east_asian_width
 
 from oneoff.audit import Verdict
+from oneoff.models.adversary import Adversary
 from oneoff.report.words import (
     level_text,
     meaning_of,
@@ -19,9 +21,18 @@ from oneoff.report.words import (
 )
 from oneoff.utility import Utility
 
-__all__ = ["grid", "outcome_lines", "utility_lines", "verdict_lines"]
+__all__ = [
+    "adversary_lines",
+    "brief_outcome_lines",
+    "brief_verdict_lines",
+    "grid",
+    "outcome_lines",
+    "utility_lines",
+    "verdict_lines",
+]
 
 _BAR = 30
+_FEW = 3  # problems or promises on one screen
 
 
 def outcome_lines(outcome: Mapping[str, Any], verdict: Verdict, utility: Utility) -> list[str]:
@@ -34,19 +45,64 @@ def verdict_lines(verdict: Verdict) -> list[str]:
     return list(_verdict(readable_verdict(verdict)))
 
 
-def utility_lines(utility: Utility) -> list[str]:
-    """What the release loses, with a bar for each attribute."""
-    return list(_utility(readable_utility(utility)))
+def utility_lines(utility: Utility, most: int | None = None) -> list[str]:
+    """What the release loses, with a bar for each attribute, or for the `most` that lose most."""
+    return list(_utility(readable_utility(utility), most))
+
+
+def brief_outcome_lines(outcome: Mapping[str, Any], verdict: Verdict, utility: Utility) -> list[str]:
+    """The same page for a board, on one screen: is the promise kept, and what does it cost?"""
+    cost = f"What it costs: {readable_utility(utility).sentence()}"
+    return [*brief_verdict_lines(verdict), "", cost, f"{_made_with(outcome)}."]
+
+
+def brief_verdict_lines(verdict: Verdict) -> list[str]:
+    """The verdict in a sentence, then each promise in words and how easily people are recognised."""
+    return list(_brief(readable_verdict(verdict)))
+
+
+def _brief(verdict: Verdict) -> Iterator[str]:
+    yield verdict.sentence()
+    if verdict.unjudged:
+        return
+    yield from _problems(verdict, _FEW)
+    yield ""
+    yield from itertools.islice(_promised(verdict), _FEW)
+    if len(verdict.parts) > _FEW:
+        yield f"And {len(verdict.parts) - _FEW} promises more."
+    if verdict.certain:
+        yield _certain(verdict)
+    yield _recognised(verdict)
+
+
+def _promised(verdict: Verdict) -> Iterator[str]:
+    for part in verdict.parts:
+        name, promised, level, above, kept = promise_row(part)
+        people = f"; {above} people are above it" if part.people_above else ""
+        yield f"{name} {promised}: {kept} ({level} reached{people}). That is, {plain(part.sentence, 200)}."
+
+
+def _recognised(verdict: Verdict) -> str:
+    """The most exposed person, and everybody on average."""
+    before, after = verdict.risk_before, verdict.risk_after
+    highest, average = percent(after.highest), percent(after.average)
+    if before is not None:
+        highest += f" (before: {percent(before.highest)})"
+        average += f" (before: {percent(before.average)})"
+    return f"Probability of recognising a person{_by_whom(verdict)}: at most {highest}, on average {average}."
+
+
+def adversary_lines() -> list[str]:
+    """What it means to stand against somebody, for all that a method can name."""
+    named = (Adversary.INSIDER, Adversary.READER, Adversary.BLACK_BOX, Adversary.NOBODY)
+    return ["Who that is:", *(f"  {who + ':':<11}{who.sentence}" for who in named)]
 
 
 def _verdict(verdict: Verdict) -> Iterator[str]:
     yield verdict.sentence()
     if verdict.unjudged:
         return
-    if verdict.problems:
-        yield ""
-        yield "The records cannot be trusted, whatever their groups look like:"
-        yield from (f"  - {problem}" for problem in verdict.problems)
+    yield from _problems(verdict)
     yield ""
     yield from _promises(verdict)
     if verdict.attacks:
@@ -62,6 +118,17 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     yield from _risk(verdict)
 
 
+def _problems(verdict: Verdict, most: int | None = None) -> Iterator[str]:
+    if verdict.problems:
+        yield ""
+        yield "The records cannot be trusted, whatever their groups look like:"
+        yield from (f"  - {problem}" for problem in verdict.problems[:most])
+
+
+def _certain(verdict: Verdict) -> str:
+    return f"The value of {_people(verdict.certain)} is certain, because all of their group share it."
+
+
 def _promises(verdict: Verdict) -> Iterator[str]:
     above = "nobody" if not verdict.people_above else _people(verdict.people_above)
     where = f"in {verdict.groups:,} group{'s' * (verdict.groups != 1)} of" if verdict.groups else "in the records of"
@@ -71,7 +138,7 @@ def _promises(verdict: Verdict) -> Iterator[str]:
     if verdict.reader is not None:
         yield verdict.reader.sentence()
     if verdict.certain:
-        yield f"  The value of {_people(verdict.certain)} is certain, because all of their group share it."
+        yield f"  {_certain(verdict)}"
     yield from (
         f"  {part.name or part.guarantee.partition(':')[0]}: {plain(part.sentence, 200)}." for part in verdict.parts
     )
@@ -114,12 +181,14 @@ def _by_whom(verdict: Verdict) -> str:
     return "" if verdict.masked is None else " (after: by somebody who knows hidden groups and chances)"
 
 
-def _utility(utility: Utility) -> Iterator[str]:
+def _utility(utility: Utility, most: int | None) -> Iterator[str]:
     yield f"What it costs: {utility.sentence()}"
     losses = sorted(utility.per_attribute.items(), key=lambda item: -item[1])
     if utility.masking is not None and losses:
         yield "How far values moved (numbers: of their range; categories: the share that changed, or up the hierarchy):"
-    yield from grid([(name, _bar(loss), percent(loss)) for name, loss in losses], right=(2,))
+    yield from grid([(name, _bar(loss), percent(loss)) for name, loss in losses[:most]], right=(2,))
+    if most is not None and len(losses) > most:
+        yield f"  and {len(losses) - most:,} attributes that lose less"
     yield from (f"  {text}" for text in _other_measures(utility))
 
 
@@ -139,10 +208,14 @@ def _other_measures(utility: Utility) -> Iterator[str]:
 
 
 def _made(outcome: Mapping[str, Any]) -> Iterator[str]:
-    yield f"Made with {plain(outcome['method'])} in {outcome['seconds']:.1f} s ({plain(outcome['reason'], 400)})."
+    yield f"{_made_with(outcome)} ({plain(outcome['reason'], 400)})."
     if outcome.get("suppressed"):
         yield f"{_people(outcome['suppressed'])} were left out."
     yield from (f"Notice: {plain(notice, 300)}" for notice in outcome.get("notices", ()))
+
+
+def _made_with(outcome: Mapping[str, Any]) -> str:
+    return f"Made with {plain(outcome['method'])} in {outcome['seconds']:.1f} s"
 
 
 def _people(number: int) -> str:

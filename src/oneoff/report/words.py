@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from oneoff.audit.verdict import AGAINST, PartVerdict, Verdict
+from oneoff.audit.verdict import PartVerdict, Verdict
+from oneoff.models.adversary import Adversary
 from oneoff.table.classes import SMALL, Risk
 from oneoff.utility import Utility
 
@@ -56,57 +57,35 @@ LEVELS: dict[str, Meaning] = {
     "t-closeness,hierarchical": Meaning("the same, where values of one branch count as near"),
 }
 
-_UNCHECKED: dict[str, str] = {
-    "prior": "Somebody who compares many people with the same quasi-identifiers can estimate how the values are spread "
-    "among them, and apply that to each of them; the promise does not bound that.",
-    "black box": "Somebody who knows, or works out, which people covered for one another and with which chances "
-    "concludes much more from several columns together; how much is said on this page.",
-    "insider": "Somebody who knows the sensitive values of other people in a group can rule them out; that was not "
-    "checked.",
-    "reader": "Somebody who also knows how the groups were formed (an insider) might conclude more; "
-    "that was not checked.",
-    "graph": "Somebody who can rule out some of the records that cover a person, because they know the method or the "
-    "values of some people, might conclude more; that was not checked.",
-}
-
-
-_MEANS = {
-    "group": "It means: even then, nobody's record can be told from the others of its group, and what can be "
-    "concluded about a person is what the mix of values in that group gives away. This was counted in the "
-    "records that go out, group by group, not estimated.",
-    "bucket": "It means: whose record is whose may be plain to see, but what can be concluded about a person's value "
-    "is what the mix of values in their bucket gives away. This was counted in the records that go out, bucket by "
-    "bucket, not estimated.",
-    "prior": "It means: whose record is whose may be plain to see, but the value it shows was drawn by chance. What "
-    "can be concluded from it was worked out exactly, for every value that can be shown and all it can stand for.",
-    "black box": "It means: a value of one column can be traced to nobody with more than the promised probability. "
-    "This was worked out exactly from the chances that values were drawn with. It is not so for several columns "
-    "together, and it rests on groups and chances staying secret: recipients get a table that looks like the original, "
-    "and no word of who covered for whom.",
-    "insider": "It means: everybody in a hidden group is as likely as anybody else in it to be behind a record, so "
-    "nobody is with more than the promised probability. Nothing has to stay secret for that but who drew what.",
-}
-_MEANS["class"] = _MEANS["bucket"]
+_IN_BUCKETS = (
+    "It means: whose record is whose may be plain to see, but what can be concluded about a person's value is what the "
+    "mix of values in their bucket gives away. This was counted in the records that go out, bucket by bucket, not "
+    "estimated."
+)
 
 
 def checked_against(verdict: Verdict) -> str:
     """Who the check plays, to be read after "against" or "plays"."""
-    return AGAINST[verdict.against]
+    return Adversary(verdict.against).sentence
 
 
 def what_it_means(verdict: Verdict) -> str:
-    """What a steward may rely on."""
-    return _MEANS[verdict.against if verdict.against in _MEANS else verdict.witness.place]
+    """What a steward may rely on; where quasi-identifiers are shown as they are, only values are hidden."""
+    who = Adversary(verdict.against)
+    in_buckets = who is Adversary.READER and verdict.witness.place in ("bucket", "class")
+    return _IN_BUCKETS if in_buckets else who.meaning
 
 
 def left_open(verdict: Verdict) -> str:
-    """What nobody looked at."""
-    if not verdict.attacks:
-        return _UNCHECKED[verdict.against]
-    return (
-        "Somebody who also knows how the groups were formed (an insider) can conclude more. The attacks on this page "
-        "were tried; there may be better ones."
-    )
+    """What nobody looked at. Nobody is named here whom the verdict says to be held off."""
+    if verdict.attacks:
+        return (
+            "Somebody who also knows how the groups were formed (an insider) can conclude more. The attacks on this "
+            "page were tried; there may be better ones."
+        )
+    known = verdict.holds and verdict.stands_against in list(Adversary)
+    claimed = Adversary(verdict.stands_against) if known else Adversary.NOBODY
+    return Adversary(verdict.against).left_open(claimed)
 
 
 def plain(text: object, width: int = _WIDTH) -> str:

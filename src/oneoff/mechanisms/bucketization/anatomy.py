@@ -14,6 +14,7 @@ from oneoff.mechanisms.bucketization.choice import Choice, Columns, People, Repo
 from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.mechanisms.levels import Bounds
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Table
 
@@ -37,6 +38,9 @@ def basic_setting(counts: Ints, bounds: Bounds) -> Setting | None:
     large = large + np.diff(np.minimum(below, missing))
     people = np.stack([counts - large, large], axis=1)
     return Setting(np.array([l, l + 1]), np.array([number - more, more]), people).without_empty()
+
+
+CLAIMS = (Claim(Adversary.INSIDER),)
 
 
 def anatomy(

@@ -18,6 +18,7 @@ from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.mechanisms.levels import Bounds
 from oneoff.mechanisms.program import size_program
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Table
 
@@ -153,15 +154,18 @@ def _dealt(counts: Ints, rooms: Ints, sizes: Ints, number: Ints) -> Setting | No
     return Setting(sizes, number, people)
 
 
+CLAIMS = (Claim(Adversary.INSIDER),)
+
+
 def exact_size(
     table: Table,
     model: Model,
     *,
     max_size: int = 50,
+    deal: Deal = "close",
     choice: Choice = "random",
     block_size: int | None = None,
     block_on: Columns = None,
-    deal: Deal = "close",
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Partition:

@@ -10,6 +10,7 @@ from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.mechanisms.bucketization.two_size import two_sizes
 from oneoff.mechanisms.levels import Bounds
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Table
 
@@ -49,15 +50,18 @@ def _merged(kinds: list[tuple[int, int, Ints]]) -> Setting:
     return Setting(np.array(sizes), np.array(number), np.stack(people, axis=1))
 
 
+CLAIMS = (Claim(Adversary.INSIDER),)
+
+
 def multi_size(
     table: Table,
     model: Model,
     *,
     max_size: int = 50,
+    deal: Deal = "close",
     choice: Choice = "random",
     block_size: int | None = None,
     block_on: Columns = None,
-    deal: Deal = "close",
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Partition:

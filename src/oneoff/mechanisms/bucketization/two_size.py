@@ -20,6 +20,7 @@ from oneoff.mechanisms.bucketization.choice import Choice, Columns, Deal, People
 from oneoff.mechanisms.bucketization.setting import Setting, divide
 from oneoff.mechanisms.levels import Bounds
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Table
 
@@ -117,16 +118,19 @@ def _tried(counts: Ints, bounds: Bounds, pairs: Ints, prune: bool) -> Ints:
     return found
 
 
+CLAIMS = (Claim(Adversary.INSIDER),)
+
+
 def two_size(
     table: Table,
     model: Model,
     *,
     max_size: int = 50,
     search: Search = "full",
+    deal: Deal = "close",
     choice: Choice = "random",
     block_size: int | None = None,
     block_on: Columns = None,
-    deal: Deal = "close",
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Partition:

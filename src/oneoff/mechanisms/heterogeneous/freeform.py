@@ -17,6 +17,7 @@ from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee
 from oneoff.mechanisms.heterogeneous.randomize import random_matching
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import DeltaProbability, KAnonymity, Model
+from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Links
 from oneoff.table import Table
 
@@ -24,6 +25,8 @@ __all__ = ["freeform"]
 
 _MATCHERS = {"hungarian": 0, "sort-greedy": 1, "greedy": 2}
 _WHOLE, _LARGE = 2_000, 200_000  # rows up to which there is one block, and from which blocks are smaller
+
+CLAIMS = (Claim(Adversary.INSIDER),)
 
 
 def freeform(

@@ -17,6 +17,7 @@ from oneoff.mechanisms.levels import Bounds, Level, draw
 from oneoff.mechanisms.served import refuse_all_but_ceilings
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Links
 from oneoff.table import Table
 
@@ -29,15 +30,18 @@ Cover = tuple[Ints, Ints, Ints]  # people, whom the record of each covers, whose
 
 _MOST_LINKS = 400_000_000  # three gigabytes
 
+# "walk" keeps ceilings in the graph only, so it claims nothing.
+CLAIMS = (Claim(Adversary.INSIDER, option=("randomize", "permute")),)
+
 
 def heterogeneous(
     table: Table,
     model: Model,
     *,
     matcher: Matcher = "hungarian",
+    partition: int | None = None,
     randomize: Literal["walk", "permute"] = "walk",
     block: int = 4,
-    partition: int | None = None,
     threshold: bool = False,
     numeric_as: Literal["range", "set"] = "range",
     rng: np.random.Generator | None = None,

@@ -19,6 +19,7 @@ from oneoff.mechanisms.partitioning.hilbert import hilbert_order
 from oneoff.mechanisms.partitioning.mondrian import mondrian
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import DeltaProbability, Joined, KAnonymity, LDiversity, Model
+from oneoff.models.adversary import IDENTITY, Adversary, Claim
 from oneoff.plans import Links, Partition
 from oneoff.table import Table
 
@@ -28,6 +29,9 @@ Ints = npt.NDArray[np.int64]
 
 _REACH = 64  # people before and after a person in a sequence with whom it may change places
 _LARGEST = 128  # people in a part that still takes part in this
+
+# For l-diversity, parts depend on sensitive values: nothing is claimed.
+CLAIMS = (Claim(Adversary.INSIDER, promises=IDENTITY),)
 
 
 def ring(

@@ -9,10 +9,14 @@ import numpy.typing as npt
 
 from oneoff.mechanisms.space import space_of
 from oneoff.models import Model
+from oneoff.models.adversary import IDENTITY, Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Attribute, Table
 
 __all__ = ["axis", "hilbert", "hilbert_order", "lined_up"]
+
+# For a promise about identity it looks at quasi-identifiers only, so even an insider learns nothing more.
+CLAIMS = (Claim(Adversary.INSIDER, promises=IDENTITY), Claim(Adversary.READER))
 
 
 def hilbert(

@@ -14,6 +14,7 @@ from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee
 from oneoff.mechanisms.served import refuse_all_but_ceilings
 from oneoff.mechanisms.space import curve_order, space_of
 from oneoff.models import Counts, Model, Prior
+from oneoff.models.adversary import IDENTITY, Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Table
 
@@ -55,6 +56,10 @@ class _Job:
         from oneoff.kernels.groups import total_loss
 
         return int(total_loss(self.table.codes, self.space, *groups).sum())
+
+
+# For a promise about identity it looks at quasi-identifiers only; otherwise sensitive values decide who is together.
+CLAIMS = (Claim(Adversary.INSIDER, promises=IDENTITY), Claim(Adversary.NOBODY))
 
 
 def packing(

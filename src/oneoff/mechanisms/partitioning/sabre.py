@@ -22,6 +22,7 @@ from oneoff.mechanisms.partitioning.hilbert import hilbert_order, lined_up
 from oneoff.mechanisms.partitioning.mondrian import mondrian
 from oneoff.mechanisms.space import space_of
 from oneoff.models import Counts, Model, Prior, TCloseness
+from oneoff.models.adversary import Adversary, Claim
 from oneoff.models.rule import Rule
 from oneoff.models.trees import node_levels
 from oneoff.plans import Partition
@@ -39,6 +40,8 @@ Variant = Literal["best", "across", "paper"]
 
 _SHARES = (Fraction(1), Fraction(3, 4), Fraction(1, 2), Fraction(1, 4), Fraction(0))  # of t that buckets may use up
 _PARTS = 4  # of a node, between which cuts across an attribute are tried
+
+CLAIMS = (Claim(Adversary.READER),)
 
 
 def sabre(

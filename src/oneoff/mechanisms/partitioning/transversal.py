@@ -39,6 +39,7 @@ from oneoff.mechanisms.planner import plan_levels
 from oneoff.mechanisms.served import refuse_all_but_ceilings
 from oneoff.mechanisms.space import curve_order, space_of
 from oneoff.models import Caps, Counts, Model, Prior
+from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Table
 
@@ -63,6 +64,8 @@ _PILOT_FROM, _PILOT = 5_000, (0.1, 0.05)  # people from which a pilot pays, and 
 _MANY = 50_000
 _PILOT_BLOCK = 10_000  # and in given blocks, when the smallest has so many
 _LEAST_GROUPS = 100  # a block of fewer groups than this would lose more than its cut gains
+
+CLAIMS = (Claim(Adversary.INSIDER),)
 
 
 def transversal(

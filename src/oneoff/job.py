@@ -12,9 +12,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from oneoff.errors import BadValue, UnreadableFile, nearest
+from oneoff.releases import Published
 from oneoff.table import Table
 
-__all__ = ["Job", "read_job"]
+__all__ = ["Job", "original_of", "read_job"]
 
 _PATHS = ("input", "output")
 _BY_NAME = ("hierarchies", "options")
@@ -85,6 +86,40 @@ def read_job(path: str | None, options: Mapping[str, Any]) -> Job:
         return Job(**given)
     except ValidationError as error:
         raise _complaint(error) from None
+
+
+def original_of(
+    folder: Path, release: Published, table: str | None = None, reading: Mapping[str, Any] | None = None
+) -> Table | None:
+    """The table a release was made from, when it is given or the private half says where it is.
+
+    reading   how to read it, where that is not as the job did
+    """
+    from oneoff.releases.load import release_folder
+
+    given = {"input": table, **(reading or {})}
+    path = release_folder(folder) / "private" / "job.toml"
+    if path.is_file():
+        job = read_job(str(path), given)
+        return job.read_table() if table is not None or Path(job.input).is_file() else None
+    return (
+        None
+        if table is None
+        else read_job(None, _columns(release, given.get("hierarchies") or {}) | given).read_table()
+    )
+
+
+def _columns(release: Published, hierarchies: Mapping[str, str]) -> dict[str, Any]:
+    """What a release says of the columns of its table; one that has a hierarchy needs no kind."""
+    kinds = {attribute.name: attribute.kind for attribute in release.quasi if attribute.name not in hierarchies}
+    return {
+        "guarantee": release.guarantee,
+        "quasi": [attribute.name for attribute in release.quasi],
+        "sensitive": None if release.sensitive is None else release.sensitive.name,
+        "keep": [attribute.name for attribute in getattr(release, "keep", ())],
+        "numeric": [name for name, kind in kinds.items() if kind == "numeric"],
+        "categorical": [name for name, kind in kinds.items() if kind == "categorical"],
+    }
 
 
 def _from_file(path: Path) -> dict[str, Any]:

@@ -1,0 +1,122 @@
+"""Commands to look before publishing: `profile`, `compare` and `methods`."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from oneoff.cli import options
+from oneoff.cli.output import WIDTH, print_json, print_lines
+
+if TYPE_CHECKING:
+    from oneoff.catalog import Method
+
+__all__ = ["compare", "methods", "profile"]
+
+_OPTIONS = "What the options mean is in docs/methods, a page for each method."
+
+
+def profile(
+    source: options.File,
+    quasi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    population: Annotated[
+        str | None, typer.Option(help="A table of the whole population, for journalist risk.")
+    ] = None,
+    rows: options.Rows = None,
+    encoding: options.Encoding = "utf-8",
+    delimiter: options.Delimiter = None,
+    na: options.NaTexts = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Look before you publish: who is unique, which columns make them so, which roles columns may have."""
+    from oneoff.report.profile_page import profile_page
+    from oneoff.table.profile import profile as profile_table
+    from oneoff.table.read import read_frame
+
+    frame = read_frame(source, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na))
+    found = profile_table(frame, quasi=options.names(quasi) or None, sensitive=sensitive, population=population)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        typer.echo("\n".join(profile_page(found)))
+
+
+def compare(
+    source: options.File,
+    quasi: options.NeededQuasi,
+    guarantee: options.Guarantee,
+    sensitive: options.Sensitive = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--method", help="A method, with options as mondrian:cuts=strict. Repeatable; all by default."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="An HTML page with the table and a plot.")] = None,
+    numeric: options.Numeric = None,
+    categorical: options.Categorical = None,
+    hierarchy: options.SameHierarchy = None,
+    missing: options.Missing = "error",
+    seed: Annotated[int | None, typer.Option(help="For a repeatable run.")] = None,
+    rows: options.Rows = None,
+    encoding: options.Encoding = "utf-8",
+    delimiter: options.Delimiter = None,
+    na: options.NaTexts = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Methods side by side on one table: loss, worst belief, people above the limit, seconds. Writes no release."""
+    from oneoff.comparison import compare as compare_methods
+    from oneoff.report.comparison import comparison_html, comparison_lines
+    from oneoff.report.progress import progress_bar
+    from oneoff.table.read import read_table
+
+    table = read_table(
+        source, quasi=options.names(quasi), sensitive=sensitive, numeric=options.names(numeric),
+        categorical=options.names(categorical), hierarchies=options.pairs(hierarchy, "--hierarchy"),
+        missing=missing, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na),  # type: ignore[arg-type]
+    )  # fmt: skip
+    with progress_bar() as report:
+        found = compare_methods(table, guarantee, methods=methods, seed=seed, report=report)
+    rows_found = [row.as_dict() for row in found]
+    if out is not None:
+        out.write_text(comparison_html(rows_found, guarantee), encoding="utf-8")
+    if as_json:
+        print_json({"guarantee": guarantee, "rows": table.rows, "methods": rows_found})
+    else:
+        print_lines(comparison_lines(rows_found, guarantee))
+
+
+def methods(
+    name: Annotated[str | None, typer.Argument(help="A method, to see all about it.", metavar="[NAME]")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Which methods there are: what they make, whom they stand against, their promises and options."""
+    from oneoff.catalog import METHODS, named
+    from oneoff.report.text import adversary_lines
+
+    chosen = list(METHODS.values()) if name is None else [named(name)]
+    if as_json:
+        print_json({"methods": [method.as_dict() for method in chosen]})
+        return
+    for method in chosen:
+        print_lines(_described(method))
+    print_lines([*adversary_lines(), "", _OPTIONS])
+
+
+def _described(method: Method) -> list[str]:
+    """A method in a few lines."""
+    about = method.as_dict()
+    several = "one of " * (len(about["needs"]) > 1)
+    needs = f" (needed: {several}{', '.join(about['needs'])})" if about["needs"] else ""
+    rows = {
+        "makes": f"{method.output}{' (to compare with papers)' * method.comparator}",
+        "stands against": about["stands_against"],
+        "promises": ", ".join(about["promises"]) + needs,
+        "options": ", ".join(method.options) or "none",
+    }
+    lines = [method.name, f"  {method.summary}"]
+    for label, text in rows.items():
+        lines += textwrap.wrap(f"  {label + ':':<16}{text}", WIDTH, subsequent_indent=" " * 18, break_on_hyphens=False)
+    return [*lines, ""]

@@ -1,0 +1,82 @@
+"""Commands that say whether a promise is kept: `audit`, `verify` and `check`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from oneoff.cli import options
+from oneoff.cli.output import print_json, print_lines, verdict_text
+
+if TYPE_CHECKING:
+    from oneoff.audit import Verdict
+
+__all__ = ["audit", "check", "verify"]
+
+
+def audit(
+    folder: options.ReleaseFolder,
+    table: options.TableFile = None,
+    guarantee: options.OtherGuarantee = None,
+    missing: options.SameMissing = None,
+    rows: options.Rows = None,
+    hierarchy: options.ReadHierarchy = None,
+    verbose: options.Verbose = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Judge a release with everything the steward has: the records, the links, the original table."""
+    from oneoff.inspection import audit_folder
+
+    reading = {"missing": missing, "rows": rows, "hierarchies": options.pairs(hierarchy, "--hierarchy")}
+    _tell(audit_folder(folder, table, guarantee, reading), as_json, verbose)
+
+
+def verify(folder: options.PublicHalf, verbose: options.Verbose = False, as_json: options.AsJson = False) -> None:
+    """Check a release as its recipient: hashes, records and promise, from the public half alone.
+
+    Masked releases (mutual-cover) and those without groups (heterogeneous, ring, freeform) cannot be judged that way:
+    their promise takes the table and the private half, and only hashes, columns and prior are checked. That, too, is
+    exit status 1; --json tells it by "checkable": false.
+    """
+    from oneoff.inspection import verify_folder
+
+    found = verify_folder(folder)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        before, after = found.remarks()
+        lines = verdict_text(found.verdict, verbose)
+        print_lines([*([before, ""] if before else []), *lines, *(["", after] if after else [])])
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def check(
+    source: options.AnyFile,
+    quasi: options.GeneralizedQuasi,
+    guarantee: options.Guarantee,
+    sensitive: options.Sensitive = None,
+    rows: options.Rows = None,
+    encoding: options.Encoding = "utf-8",
+    delimiter: options.Delimiter = None,
+    na: options.NaTexts = None,
+    verbose: options.Verbose = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Does a table keep a promise, whoever made it? People with equal quasi-identifiers are a group."""
+    from oneoff.audit import check as check_table
+    from oneoff.table.read import read_frame
+
+    frame = read_frame(source, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na))
+    verdict = check_table(frame, quasi=options.names(quasi), sensitive=sensitive, guarantee=guarantee)
+    _tell(verdict, as_json, verbose)
+
+
+def _tell(verdict: Verdict, as_json: bool, verbose: bool) -> None:
+    if as_json:
+        print_json(verdict.as_dict())
+    else:
+        print_lines(verdict_text(verdict, verbose))
+    if not verdict.holds:
+        raise typer.Exit(1)

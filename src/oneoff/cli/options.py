@@ -1,0 +1,192 @@
+"""Options that several commands share, and what the texts given to them mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from oneoff.errors import BadValue
+
+__all__ = [
+    "AnyFile",
+    "AsJson",
+    "Bins",
+    "Categorical",
+    "Csv",
+    "Delimiter",
+    "Effort",
+    "Encoding",
+    "EvenIfBroken",
+    "File",
+    "FileOrJob",
+    "GeneralizedQuasi",
+    "Guarantee",
+    "Hierarchy",
+    "Identifiers",
+    "JobEncoding",
+    "JobGuarantee",
+    "JobMissing",
+    "Keep",
+    "MeasuredHierarchy",
+    "MethodName",
+    "MethodOption",
+    "Missing",
+    "NaTexts",
+    "NeededQuasi",
+    "Numeric",
+    "OtherGuarantee",
+    "Out",
+    "Overwrite",
+    "PublicHalf",
+    "Quasi",
+    "ReadHierarchy",
+    "ReleaseFolder",
+    "Rows",
+    "SameHierarchy",
+    "SameMissing",
+    "Seed",
+    "Sensitive",
+    "TableFile",
+    "Verbose",
+    "job_options",
+    "na_texts",
+    "names",
+    "pairs",
+]
+
+_GUARANTEE = (
+    "The promise, e.g. l-diversity:5, beta-likeness:3, t-closeness:0.2, k-anonymity:10, delta-probability:0.2; "
+    "join with +."
+)
+
+# What comes in
+File = Annotated[str, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")]
+AnyFile = Annotated[str, typer.Argument(help="A CSV or Parquet file made by any tool.", metavar="FILE")]
+FileOrJob = Annotated[
+    str, typer.Argument(help="A CSV or Parquet file, or a job file (.toml).", metavar="FILE|JOB.toml")
+]
+ReleaseFolder = Annotated[Path, typer.Argument(help="A release folder, or its public half.")]
+PublicHalf = Annotated[Path, typer.Argument(help="The public half of a release.")]
+
+# Roles of columns
+_KNOWN = "Columns an outsider may know, e.g. age,sex,zip."
+Quasi = Annotated[str | None, typer.Option("--quasi", help=_KNOWN)]
+NeededQuasi = Annotated[str, typer.Option("--quasi", help=_KNOWN)]
+GeneralizedQuasi = Annotated[str, typer.Option("--quasi", help="The generalized columns, e.g. age,sex,zip.")]
+Sensitive = Annotated[str | None, typer.Option("--sensitive", help="The column that must stay private.")]
+Identifiers = Annotated[str | None, typer.Option(help="Columns to drop: names, numbers, addresses.")]
+Keep = Annotated[str | None, typer.Option(help="Columns to publish unchanged beside the sensitive one.")]
+Numeric = Annotated[str | None, typer.Option(help="Columns to read as numbers, whatever they look like.")]
+Categorical = Annotated[str | None, typer.Option(help="Columns to read as categories (codes, for example).")]
+Hierarchy = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="zip=zip.csv: generalize a column along its hierarchy (ARX files); with mutual-cover, which does not "
+        "generalize, it says how far apart values are."
+    ),
+]
+SameHierarchy = Annotated[list[str] | None, typer.Option(help="zip=zip.csv, as for anonymize.")]
+ReadHierarchy = Annotated[
+    list[str] | None, typer.Option(help="zip=zip.csv, where the table was read with it and there is no job.toml.")
+]
+MeasuredHierarchy = Annotated[
+    list[str] | None,
+    typer.Option(help="zip=zip.csv: measure AIL, or how far masked values moved, along this hierarchy."),
+]
+
+# How files are read
+Rows = Annotated[int | None, typer.Option("--rows", help="Use only the first so many rows.")]
+_ENCODING = "Encoding of text files, e.g. latin-1."
+Encoding = Annotated[str, typer.Option(help=_ENCODING)]
+JobEncoding = Annotated[str | None, typer.Option(help=_ENCODING)]
+Delimiter = Annotated[str | None, typer.Option(help="Delimiter of text files; found in the header by default.")]
+NaTexts = Annotated[
+    str | None, typer.Option("--na", help="Texts that mean a missing value, e.g. NA,? (default: empty).")
+]
+Missing = Annotated[str, typer.Option(help="Missing values: error, drop, or category.")]
+JobMissing = Annotated[str | None, typer.Option(help="Missing values: error (default), drop, or category.")]
+SameMissing = Annotated[
+    str | None,
+    typer.Option(help="Missing values of the table: error (default), drop, or category, as when it was read."),
+]
+Bins = Annotated[int | None, typer.Option(help="Put the sensitive numbers into so many ranges first.")]
+TableFile = Annotated[
+    str | None, typer.Option("--table", help="The original table, to compare the records with. Found by itself "
+                             "when the private half has its job.toml.")
+]  # fmt: skip
+
+# What is promised, and how it is kept
+Guarantee = Annotated[str, typer.Option(help=_GUARANTEE)]
+JobGuarantee = Annotated[str | None, typer.Option(help=_GUARANTEE)]
+OtherGuarantee = Annotated[str | None, typer.Option(help="Judge by another promise than the one stated.")]
+MethodName = Annotated[
+    str | None,
+    typer.Option(
+        help="auto (default), transversal, mondrian, burel, sabre, hilbert, heterogeneous, ring, freeform, "
+        "perturbation, mutual-cover, packing; exact-size, multi-size, two-size, anatomy (buckets); lmondrian, "
+        "dmondrian, tmondrian, baseline (to compare with)."
+    ),
+]
+MethodOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="An option of the method, e.g. cuts=strict for mondrian or joint=true for mutual-cover; `oneoff "
+        "methods NAME` lists them. Repeatable."
+    ),
+]
+Effort = Annotated[str | None, typer.Option(help="fast, balanced (default) or best.")]
+Seed = Annotated[int | None, typer.Option(help="For a repeatable run. Keep it as secret as the table.")]
+
+# What goes out
+Out = Annotated[str | None, typer.Option("--out", help="Folder for the release; it must not exist.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Write data.csv beside data.parquet.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier release.")]
+EvenIfBroken = Annotated[
+    bool,
+    typer.Option(
+        "--even-if-broken", help="Write public/ even if the promise does not hold: for research, not to hand out."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print everything that was found, not one screen of it.")]
+
+
+def names(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def na_texts(text: str | None) -> list[str]:
+    """The empty field is always missing; --na adds to it."""
+    return ["", *names(text)]
+
+
+def pairs(given: list[str] | None, flag: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for item in given or []:
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not name or not value:
+            raise BadValue(f"{flag} needs a name and a value", allowed=f"{flag} NAME=VALUE", got=item)
+        if name in found:
+            got = f"{name}={found[name]} and {name}={value}"
+            raise BadValue(f"{flag} names {name!r} twice", allowed="each name once", got=got)
+        found[name] = value
+    return found
+
+
+def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `anonymize` under the names of a job; what was not given is None, False or empty."""
+    effort = [] if given["effort"] is None else [f"effort={given['effort']}"]
+    lists = ("quasi", "identifiers", "keep", "numeric", "categorical")
+    as_given = ("guarantee", "sensitive", "missing", "bins", "method", "seed", "rows", "encoding", "delimiter", "csv",
+                "overwrite")  # fmt: skip
+    return {
+        "output": given["out"],
+        "hierarchies": pairs(given["hierarchy"], "--hierarchy"),
+        "na": na_texts(given["na"]) if given["na"] else None,
+        "options": pairs([*(given["option"] or []), *effort], "--option"),
+        **{name: names(given[name]) for name in lists},
+        **{name: given[name] for name in as_given},
+    }

@@ -1,0 +1,135 @@
+"""Commands that make a release: `demo` and `anonymize`."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from oneoff.cli import options
+from oneoff.cli.output import MORE, WIDTH, error_details, notify_once, print_json, print_lines
+from oneoff.errors import BadValue, PromiseBroken
+
+if TYPE_CHECKING:
+    from oneoff.outcome import Outcome
+    from oneoff.publish import Report, Warn
+
+__all__ = ["anonymize", "demo"]
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the release.")] = Path("demo-release"),
+    rows: Annotated[int, typer.Option(help="People in the generated table.")] = 10_000,
+    guarantee: options.Guarantee = "beta-likeness:3",
+    overwrite: options.Overwrite = False,
+    verbose: options.Verbose = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """See it work: publish a generated table of people and look at the result."""
+    from oneoff.folder import refuse_existing, write_outcome
+    from oneoff.publish import publish
+    from oneoff.table.read import read_table
+    from oneoff.table.sample import SAMPLE_ROLES, sample
+
+    refuse_existing(out, overwrite)
+    table = read_table(sample(rows), **SAMPLE_ROLES)
+    if not as_json:
+        typer.echo(f"A generated table of {table.rows} people; every row is made up.")
+        typer.echo(f"  quasi-identifiers: {', '.join(attribute.name for attribute in table.quasi)}")
+        typer.echo(f"  sensitive: {SAMPLE_ROLES['sensitive']}   promise: {guarantee}\n")
+    outcome = _watched(lambda report, warn: publish(table, guarantee, report=report, warn=warn))
+    withheld = write_outcome(outcome, out, csv=True, overwrite=overwrite)
+    _tell(outcome, out, withheld, as_json=as_json, verbose=verbose)
+    if not as_json:
+        program = sys.argv[0] if "/" in sys.argv[0] else "oneoff"
+        typer.echo(f"\nNext: {program} verify {out}/public, or open {out}/private/report.html in a browser.")
+
+
+def anonymize(
+    source: options.FileOrJob,
+    out: options.Out = None,
+    guarantee: options.JobGuarantee = None,
+    quasi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    identifiers: options.Identifiers = None,
+    keep: options.Keep = None,
+    numeric: options.Numeric = None,
+    categorical: options.Categorical = None,
+    hierarchy: options.Hierarchy = None,
+    missing: options.JobMissing = None,
+    bins: options.Bins = None,
+    method: options.MethodName = None,
+    option: options.MethodOption = None,
+    effort: options.Effort = None,
+    seed: options.Seed = None,
+    rows: options.Rows = None,
+    encoding: options.JobEncoding = None,
+    delimiter: options.Delimiter = None,
+    na: options.NaTexts = None,
+    csv: options.Csv = False,
+    overwrite: options.Overwrite = False,
+    even_if_broken: options.EvenIfBroken = False,
+    verbose: options.Verbose = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Publish a table: the most useful release that keeps the promise, checked record by record."""
+    given = options.job_options(locals())
+    from oneoff.folder import refuse_existing, write_outcome
+    from oneoff.job import read_job
+    from oneoff.publish import publish_job
+
+    job = read_job(source, given) if source.endswith(".toml") else read_job(None, {"input": source, **given})
+    if job.output is None:
+        raise BadValue("no folder for the release was named", allowed="--out FOLDER, or output = ... in the job file")
+    folder = Path(job.output)
+    refuse_existing(folder, job.overwrite)
+    outcome = _watched(lambda report, warn: publish_job(job, report=report, warn=warn))
+    withheld = write_outcome(outcome, folder, csv=job.csv, overwrite=job.overwrite, even_if_broken=even_if_broken)
+    _tell(outcome, folder, withheld, as_json=as_json, verbose=verbose)
+
+
+def _watched(run: Callable[[Report, Warn], Outcome]) -> Outcome:
+    """With a progress bar, and with notices as they come up."""
+    from oneoff.report.progress import progress_bar
+
+    notify = notify_once()
+    with progress_bar() as report:
+        outcome = run(report, notify)
+    for notice in outcome.notices:
+        notify(notice)
+    return outcome
+
+
+def _tell(outcome: Outcome, out: Path, withheld: PromiseBroken | None, *, as_json: bool, verbose: bool) -> None:
+    """Print what came of it; a promise that does not hold is exit status 1."""
+    if as_json:
+        print_json(outcome.as_dict() | {"out": str(out), "withheld": None if withheld is None else str(withheld)})
+    else:
+        _print(outcome, out, withheld, verbose)
+    if not outcome.verdict.holds:
+        raise typer.Exit(1)
+
+
+def _print(outcome: Outcome, out: Path, withheld: PromiseBroken | None, verbose: bool) -> None:
+    from oneoff.report.text import brief_outcome_lines, outcome_lines
+
+    summary = outcome.as_dict() | {"notices": []}  # they are on stderr already
+    lines = outcome_lines if verbose else brief_outcome_lines
+    print_lines(lines(summary, outcome.verdict, outcome.utility))
+    typer.echo("\n".join(["", *_written(outcome, out, withheld)]))  # paths are not wrapped
+    if not verbose:
+        typer.echo(f"For the board: {out}/private/report.html; {MORE}")
+
+
+def _written(outcome: Outcome, out: Path, withheld: PromiseBroken | None) -> list[str]:
+    """Where the release is, and what it may be used for."""
+    if withheld is not None:
+        return [*textwrap.wrap(f"{withheld.what[0].upper()}{withheld.what[1:]}", WIDTH), *error_details(withheld)]
+    if not outcome.verdict.holds:
+        return [f"Written although the promise is broken: {out}/public is for research and not to hand out; it says so "
+                f"itself. {out}/private (to keep) says why."]  # fmt: skip
+    return [f"Written: {out}/public (to hand out) and {out}/private (to keep)."]

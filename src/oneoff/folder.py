@@ -1,0 +1,56 @@
+"""From an outcome to a folder: what the steward keeps beside what goes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from oneoff.errors import PromiseBroken
+from oneoff.outcome import Outcome
+from oneoff.releases.published import PrivateFiles
+
+__all__ = ["private_files", "refuse_existing", "write_outcome"]
+
+
+def refuse_existing(folder: Path, overwrite: bool) -> None:
+    """Before hours of work rather than after."""
+    from oneoff.releases import write
+
+    write.refuse_existing(folder, overwrite)
+
+
+def write_outcome(
+    outcome: Outcome, folder: Path, *, csv: bool = False, overwrite: bool = False, even_if_broken: bool = False
+) -> PromiseBroken | None:
+    """Write both halves; when the public one is withheld, the private one is there all the same. Returns why."""
+    try:
+        outcome.release.write(folder, csv=csv, overwrite=overwrite, even_if_broken=even_if_broken)
+    except PromiseBroken as withheld:
+        return withheld
+    return None
+
+
+def private_files(outcome: Outcome) -> PrivateFiles:
+    """Verdict, report, seed, and the job to repeat it; the report is drawn when it is written."""
+    files: dict[str, bytes | Callable[[], bytes]] = {
+        "verdict.json": _json(outcome.judged),
+        "summary.json": _json(outcome.as_dict()),
+        "report.html": lambda: _report_page(outcome),
+        "seed": f"{outcome.seed}\n".encode(),
+    }
+    if outcome.job:
+        files["job.toml"] = outcome.job.encode()
+    return files
+
+
+def _report_page(outcome: Outcome) -> bytes:
+    from oneoff.report.page import report_html
+
+    page = report_html(outcome.as_dict(), outcome.verdict, outcome.utility, outcome.table, model=outcome.release.model)
+    return page.encode()
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()

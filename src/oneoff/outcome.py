@@ -1,0 +1,60 @@
+"""What came of publishing: a release with everything that is known about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from oneoff.audit import Verdict
+from oneoff.releases import Published
+from oneoff.table import Table
+from oneoff.utility import Utility
+
+__all__ = ["Outcome"]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A release with everything that is known about it.
+
+    table   private: what it was made from
+    job     private: the text that would repeat it; empty when there was none
+    """
+
+    release: Published
+    verdict: Verdict
+    utility: Utility
+    reason: str
+    seed: int
+    seconds: float
+    notices: tuple[str, ...]
+    table: Table
+    job: str = ""
+
+    @cached_property
+    def judged(self) -> dict[str, Any]:
+        """The verdict as plain JSON; to be read, not changed."""
+        return self.verdict.as_dict()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The summary `--json` prints; keys are stable."""
+        return {
+            "method": self.release.method,
+            "guarantee": self.release.guarantee,
+            "holds": self.verdict.holds,
+            "worst": self.judged["worst"],
+            "allowed": self.verdict.witness.allowed,
+            "stands_against": self.release.against,
+            "gcp": self.utility.gcp,
+            "rows": self.release.rows,
+            "groups": self.verdict.groups,
+            "suppressed": 0,
+            "seconds": round(self.seconds, 3),
+            "reason": self.reason,
+            "levels": self.judged["levels"],
+            "attacks": self.judged["attacks"],
+            "masked": self.judged["masked"],
+            "utility": self.utility.as_dict(),
+            "notices": list(self.notices),
+        }
