@@ -78,7 +78,7 @@ def test_there_are_examples_for_every_promise_and_method() -> None:
 def test_every_error_code_is_documented() -> None:
     from oneoff import errors
 
-    text = (DOCS / "bad-input.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference/errors.md").read_text(encoding="utf-8")
     kinds = [getattr(errors, name) for name in errors.__all__]
     missing = [kind.code for kind in kinds if f"`{kind.code}`" not in text]
     assert missing == []

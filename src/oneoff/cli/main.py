@@ -74,7 +74,7 @@ GuaranteeHelp = (
 _AGAINST = (
     "An insider has the release, everybody's quasi-identifiers and the algorithm; a reader knows no algorithm. A "
     "black box holds for somebody who matches people on one column at a time and knows nothing of the algorithm. "
-    "What the options mean is in docs/methods, a page for each method."
+    "What the options mean is in docs/explanation/methods, a page for each method."
 )
 _BROKEN = "The steward wrote this release although its promise is BROKEN: it is for research and not to hand out."
 _CHECKED = (
