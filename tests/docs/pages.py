@@ -98,7 +98,7 @@ def _run_command(example: Example, folder: Path) -> str:
     """A plain `oneoff` command in this process; anything else, such as a pipe, in a shell that knows `oneoff`."""
     from tests.command_line import oneoff
 
-    words = shlex.split(example.code)
+    words = shlex.split(example.code.replace("\\\n", ""))
     if words[0] == "oneoff" and not _SHELL.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", example.code)):
         answer = oneoff(*words[1:])
         text = answer.err + answer.out
