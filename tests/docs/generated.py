@@ -10,11 +10,11 @@ from typing import Any
 from unittest import mock
 
 import typer
-from tests.command_line import oneoff
-from tests.docs.pages import DOCS
 
 from oneoff.catalog import METHODS, MODELS
 from oneoff.cli.main import app
+from tests.command_line import oneoff
+from tests.docs.pages import DOCS
 
 __all__ = ["GENERATED", "command_line", "method_table"]
 

@@ -3,8 +3,8 @@
 A page is one namespace and one folder that holds a copy of docs/examples. An example is a ```python block, with the
 ```text block after it as what it prints, or a command of a ```console block with the lines below it.
 
-Three things are not compared, because they differ from run to run and from machine to machine: seconds; the folder, which
-is shown as /data; and in ```console what stands for `...`, a line that leaves out the middle of a long output.
+Three things are not compared: seconds, which differ from run to run; the folder, which is shown as /data; and in
+```console what stands for `...`, a line that leaves out the middle of a long output.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _run_command(example: Example, folder: Path) -> str:
 
 def _in_shell(command: str) -> str:
     program = "import sys; sys.argv[0] = 'oneoff'; from oneoff.cli.main import main; main()"
-    known = f"oneoff() {{ {shlex.quote(sys.executable)} -c {shlex.quote(program)} \"$@\"; }}\n"
+    known = f'oneoff() {{ {shlex.quote(sys.executable)} -c {shlex.quote(program)} "$@"; }}\n'
     done = subprocess.run(
         ["bash", "-c", known + command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
         env=os.environ | {"PYTHONUNBUFFERED": "1"},

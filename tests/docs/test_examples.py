@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from tests.docs.pages import DOCS, ROOT, examples, name_of, outputs, pages, refreshed, same, shortened
 
 WITH_EXAMPLES = [page for page in pages() if examples(page.read_text(encoding="utf-8"))]
@@ -57,7 +58,9 @@ def test_the_readme_is_short() -> None:
 
 def test_a_page_that_says_something_else_is_noticed_and_put_right(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("```python\nprint(1 + 1)\n```\n```text\n3\n```\n```console\n$ echo a; echo b; echo c\na\n...\nd\n```\n")
+    page.write_text(
+        "```python\nprint(1 + 1)\n```\n```text\n3\n```\n```console\n$ echo a; echo b; echo c\na\n...\nd\n```\n"
+    )
     stated = [example.printed for example in examples(page.read_text())]
     printed = outputs(page, tmp_path / "first")
     assert [same(*pair) for pair in zip(stated, printed, strict=True)] == [False, False]

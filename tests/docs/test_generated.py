@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.docs.generated import GENERATED, command_line, method_table
-from tests.docs.pages import DOCS, name_of
 
 from oneoff import METHODS
+from tests.docs.generated import GENERATED, command_line, method_table
+from tests.docs.pages import DOCS, name_of
 
 
 @pytest.mark.parametrize("page", GENERATED, ids=name_of)
@@ -18,7 +18,18 @@ def test_the_page_is_what_the_program_says(page: Path) -> None:
 
 def test_the_reference_has_every_command_and_option() -> None:
     text = command_line()
-    for command in ("demo", "profile", "anonymize", "audit", "verify", "check", "utility", "query", "compare", "methods"):
+    for command in (
+        "demo",
+        "profile",
+        "anonymize",
+        "audit",
+        "verify",
+        "check",
+        "utility",
+        "query",
+        "compare",
+        "methods",
+    ):
         assert f"\n## oneoff {command}\n" in text
     assert "--even-if-broken" in text
 

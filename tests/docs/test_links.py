@@ -11,6 +11,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+
 from tests.docs.pages import DOCS, ROOT, name_of, pages
 
 LINK = re.compile(r"\]\((?!https?:)(?P<target>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)")
@@ -79,7 +80,11 @@ def test_every_page_can_be_reached_from_the_first() -> None:
 def test_files_named_in_the_source_exist() -> None:
     named = {
         found
-        for file in [*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py"), *(ROOT / "tests").rglob("*.py")]
+        for file in [
+            *(ROOT / "src").rglob("*.py"),
+            *(ROOT / "benchmarks").glob("*.py"),
+            *(ROOT / "tests").rglob("*.py"),
+        ]
         for found in re.findall(r"\bdocs/[\w/-]+(?:\.md|\.csv)?", file.read_text(encoding="utf-8"))
     }
     assert [name for name in sorted(named) if not (ROOT / name).exists() and not list(ROOT.glob(f"{name}*"))] == []
