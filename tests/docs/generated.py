@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -13,7 +15,6 @@ import typer
 
 from oneoff.catalog import METHODS, MODELS
 from oneoff.cli.main import app
-from tests.command_line import oneoff
 from tests.docs.pages import DOCS
 
 __all__ = ["GENERATED", "command_line", "method_table"]
@@ -44,19 +45,25 @@ _CEILINGS = ("l-diversity", "beta-likeness", "basic-beta-likeness", "f-privacy",
 
 def command_line() -> str:
     """docs/reference/cli.md: the help of every command."""
-    names = ["", *(command.name or "" for command in _commands())]
+    names = ["", *_program().commands]
     return _HELP.format(made=_MADE) + "\n".join(_helped(name) for name in names)
 
 
-def _commands() -> list[Any]:
-    return list(typer.main.get_command(app).commands.values())  # type: ignore[attr-defined]
-
-
 def _helped(name: str) -> str:
-    with mock.patch.dict(os.environ, {"COLUMNS": "100"}):
-        text = oneoff(*filter(None, [name]), "--help").out
-    shown = "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+    shown = "\n".join(line.rstrip() for line in _help(name).strip("\n").splitlines())
     return f"## {f'oneoff {name}'.strip()}\n\n```text\n{shown}\n```\n"
+
+
+def _help(name: str) -> str:
+    """What `oneoff NAME --help` prints on a terminal of a common width."""
+    out = io.StringIO()
+    with mock.patch.dict(os.environ, {"COLUMNS": "100"}), contextlib.redirect_stdout(out):
+        _program().main([*filter(None, [name]), "--help"], prog_name="oneoff", standalone_mode=False)
+    return out.getvalue()
+
+
+def _program() -> Any:
+    return typer.main.get_command(app)
 
 
 def method_table() -> str:
