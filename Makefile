@@ -38,7 +38,7 @@ check: $(READY) ## ruff, mypy (strict), import-linter
 	$(BIN)/lint-imports
 
 docs: $(READY) ## the documentation as a site in site/; a broken link fails
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
 bench: $(READY) ## measure speed, memory and loss; writes benchmarks/results.md

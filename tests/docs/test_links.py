@@ -95,7 +95,7 @@ def test_the_site_builds_and_fetches_nothing(tmp_path: Path) -> None:
     if any(importlib.util.find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings")):
         pytest.skip("mkdocs-material and mkdocstrings are not installed: `make setup` installs them")
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
         env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
     )  # fmt: skip
