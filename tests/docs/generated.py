@@ -35,7 +35,8 @@ mean; [how to choose one](../../how-to/choose-a-method.md) is a page of its own.
 
 **Ceilings** are the promises that put a ceiling on the belief in every single value: {ceilings}.
 **Ranges for each record** mean that there are no groups, so a recipient cannot check the promise alone.
-The last methods are there for comparisons with papers; nobody needs them to publish.
+The last methods are there for comparisons with papers; nobody needs them to publish. Papers are called
+[by their number](../../reference/glossary.md#papers-by-number).
 
 | method | makes | keeps | stands against |
 |---|---|---|---|
