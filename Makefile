@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast explore check bench constraints clean
+.PHONY: help setup demo test test-fast explore check docs bench constraints clean
 
 help: ## show this page
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -17,6 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 setup: $(READY) ## create .venv and install everything (skipped when up to date)
+	@echo "once per clone, to run make check before every commit: $(BIN)/pre-commit install"
 
 demo: $(READY) ## publish a generated sample, print verdict and utility, leave demo-release/
 	$(BIN)/oneoff demo --out demo-release --overwrite
@@ -36,6 +37,10 @@ check: $(READY) ## ruff, mypy (strict), import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(READY) ## the documentation as a site in site/; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open site/index.html"
+
 bench: $(READY) ## measure speed, memory and loss; writes benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
@@ -43,5 +48,5 @@ constraints: $(READY) ## write the installed versions to constraints.txt
 	$(BIN)/python -m pip list --format freeze --exclude-editable | grep -viE '^(pip|setuptools|wheel)==' > constraints.txt
 
 clean: ## remove .venv, caches and the demo release
-	rm -rf $(VENV) demo-release .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) demo-release site .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

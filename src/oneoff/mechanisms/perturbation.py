@@ -53,7 +53,8 @@ def perturbation(
               shares only, while the other two are for any prior that gives each value its share)
 
     Everybody's value is drawn on its own, so knowing other people's values does not help. What is not bounded is what
-    a recipient concludes about a value from many people with the same quasi-identifiers: docs/methods/perturbation.md.
+    a recipient concludes about a value from many people with the same quasi-identifiers
+    (docs/explanation/methods/perturbation.md).
     """
     makers: dict[str, Callable[[Ints, Caps, Attribute | None], Channel]] = {
         "repaired": repaired_channel,

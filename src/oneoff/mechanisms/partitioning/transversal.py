@@ -4,7 +4,7 @@ The construction is ours. It takes the buckets of paper 000 and departs from tha
 all members instead of a box for each record (never worse, and nothing to randomize wrongly), buckets whose values are
 counted so that no rule about repeated values is needed while matching, and groups of several sizes.
 
-docs/methods/transversal.md has the proof. What it rests on, and what this file must therefore keep to:
+docs/explanation/methods/transversal.md has the proof. What it rests on, and what this file must therefore keep to:
   blocks    from quasi-identifiers and public information only
   plan      from the counts of the block's own values, and public information
   members   drawn uniformly among the people with the value
