@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from oneoff.kernels.deals import redeal
 from oneoff.kernels.groups import assemble, total_loss
-from oneoff.kernels.matching import UNIT, rematch
+from oneoff.kernels.matching import rematch
 from oneoff.kernels.planning import alike
+from oneoff.kernels.space import UNIT
 from oneoff.mechanisms.space import curve_order, space_of
 from oneoff.table import Attribute, Hierarchy, Table
 from oneoff.table.read import read_table

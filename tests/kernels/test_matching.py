@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 
 import numpy as np
@@ -15,12 +16,14 @@ from oneoff.kernels.matching import (
     GREEDY,
     HUNGARIAN,
     SORT_GREEDY,
-    UNIT,
     greedy,
     grow,
     hungarian,
+    match,
+    scatter,
     sort_greedy,
 )
+from oneoff.kernels.space import UNIT
 from oneoff.mechanisms.space import space_of
 from oneoff.table import Table
 from tests.tables import tables
@@ -151,3 +154,28 @@ def test_no_box_gets_a_value_twice_where_that_can_be_avoided(people: Table, matc
         careful = grow(people.codes[:300], letters, space, buckets, anchor, matcher, True)
         assert all(len(set(values)) == 5 for values in letters[careful].tolist())
         assert (np.sort(careful, axis=0) == np.sort(careless, axis=0)).all()
+
+
+@pytest.mark.parametrize(("matcher", "twin"), [(HUNGARIAN, hungarian), (GREEDY, greedy), (SORT_GREEDY, sort_greedy)])
+@given(cost=costs(9))
+def test_a_matcher_is_called_by_its_number(matcher: int, twin: Callable[[Ints], Ints], cost: Ints) -> None:
+    assert match(cost, matcher).tolist() == twin(cost).tolist()
+
+
+@given(tables(most=14).filter(lambda table: table.rows >= 2), st.data())
+def test_people_are_scattered_to_where_everybody_is_far(table: Table, data: st.DataObject) -> None:
+    """Into one of the buckets with room whose members are the farthest, on average."""
+    many = data.draw(st.integers(1, min(3, table.rows)))
+    size = table.rows // many
+    order = np.array(data.draw(st.permutations(range(table.rows)))[: many * size])
+    filled = np.array([data.draw(st.integers(1, size)) for _ in range(many)])
+    buckets, there = np.full((many, size), -1), filled.copy()
+    place = np.arange(size) < filled[:, None]
+    buckets[place], rest = order[: filled.sum()], order[filled.sum() :]
+    scatter(table.codes, space_of(table), buckets, there, rest)
+    assert (there == size).all()
+    for person in rest.tolist():
+        far = [np.mean([box_loss(table, np.array([person, x])) for x in buckets[b, : filled[b]]]) for b in range(many)]
+        chosen = next(b for b in range(many) if filled[b] < size and buckets[b, filled[b]] == person)
+        assert far[chosen] >= max(far[b] for b in range(many) if filled[b] < size) - 1e-9
+        filled[chosen] += 1

@@ -83,8 +83,6 @@ def surviving(matches: Matches, links: Ints) -> Matches:
     an edge from i to j; a match can be true if and only if its edge lies inside a strongly connected component. The
     answer does not depend on which way was given. O(people + matches).
     """
-    from oneoff.kernels.linking import strong_components
-
     people = len(links)
     if len(matches.start) != people + 1 or not np.array_equal(np.sort(links), np.arange(people)):
         raise OneoffError("which matches survive can only be told for all people and all records together")
@@ -94,9 +92,21 @@ def surviving(matches: Matches, links: Ints) -> Matches:
     if int((matches.record == links[person]).sum()) != people:
         raise OneoffError("a person's own record is not among the matches")
     other = owner[matches.record]
-    component = strong_components(matches.start, other)
+    component = _strong_components(matches.start, other)
     stays = component[person] == component[other]
     return Matches(_starts(np.bincount(person[stays], minlength=people)), matches.record[stays])
+
+
+def _strong_components(start: Ints, target: Ints) -> Codes:
+    """The strongly connected component of every node; node i has edges to target[start[i] : start[i + 1]]."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    nodes = len(start) - 1
+    edges = csr_array((np.ones(len(target)), target, start), shape=(nodes, nodes), copy=True)
+    edges.sum_duplicates()  # scipy goes astray where an edge comes twice
+    component: Codes = connected_components(edges, connection="strong")[1]
+    return component
 
 
 def identity(matches: Matches) -> Ints:

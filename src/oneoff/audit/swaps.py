@@ -133,9 +133,9 @@ def _sorted(seen: Sight, rng: np.random.Generator) -> Ints:
     By categories with few values, in which a difference costs most, then along a curve through the numbers and
     hierarchies, then by the other categories. Chance, because the table may be sorted by the sensitive value.
     """
-    from oneoff.kernels.space import SET
+    from oneoff.kernels.space import KIND, SET, SIZE
 
-    kind, size = seen.space.attribute[:, 0], seen.space.attribute[:, 2]
+    kind, size = seen.space.attribute[:, KIND], seen.space.attribute[:, SIZE]
     sets = [j for j in np.argsort(size, kind="stable").tolist() if kind[j] == SET]
     keys: list[npt.NDArray[Any]] = [seen.codes[:, j] for j in sets]
     dear = sum(size[j] <= CHEAP for j in sets)
@@ -147,10 +147,11 @@ def _sorted(seen: Sight, rng: np.random.Generator) -> Ints:
 def _on_curve(seen: Sight, attributes: Ints) -> Ints:
     """The place of every row on a Hilbert curve through these attributes (the first 63 of them)."""
     from oneoff.kernels.hilbert import curve_keys
+    from oneoff.kernels.space import OFFSET
 
     if len(attributes) == 0:
         return np.zeros(len(seen.rows), dtype=np.int64)
-    offset, axes = seen.space.attribute[:, 1], attributes[:63]
+    offset, axes = seen.space.attribute[:, OFFSET], attributes[:63]
     bits = min(63 // len(axes), 16)
     place = np.stack([seen.space.position[offset[j] + seen.codes[:, j]] for j in axes], axis=1)
     keys: Ints = curve_keys(np.rint(place * (2**bits - 1)).astype(np.int64), bits)

@@ -12,9 +12,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.space import span_loss
+from oneoff.kernels.space import ABOVE_ALL, KIND, LEAVES, OFFSET, RANGE, SET, TREE, span_loss
 
-__all__ = ["farness", "suspicions"]
+__all__ = ["evidence", "farness", "share_out", "suspicions"]
+
+_VALUE, _MANY = range(2)  # lines of `held`
+_MEMBERS, _VALUES = range(2)  # lines of `bounds`: where the members of each group begin, and its values
+_LOWEST, _LOW, _HIGH, _HIGHEST, _DISTINCT = range(5)  # of the codes of a group: the two lowest, the two highest
 
 
 @njit(cache=True)
@@ -30,9 +34,9 @@ def farness(codes: Any, space: Any, start: Any, rows: Any) -> Any:
         members = rows[start[g] : start[g + 1]]
         if len(members) > 1:
             for a in range(codes.shape[1]):
-                if space.attribute[a, 0] == 0:
+                if space.attribute[a, KIND] == RANGE:
                     _far_on_line(codes, space, a, members, far[start[g] : start[g + 1]])
-                elif space.attribute[a, 0] == 1:
+                elif space.attribute[a, KIND] == SET:
                     _far_in_set(codes, space, a, members, seen, far[start[g] : start[g + 1]])
                 else:
                     _far_in_tree(codes, space, a, members, seen, far[start[g] : start[g + 1]])
@@ -41,7 +45,7 @@ def farness(codes: Any, space: Any, start: Any, rows: Any) -> Any:
 
 @njit(cache=True)
 def _far_on_line(codes: Any, space: Any, a: int, members: Any, far: Any) -> None:
-    offset, total = space.attribute[a, 1], 0.0
+    offset, total = space.attribute[a, OFFSET], 0.0
     for row in members:
         total += space.position[offset + codes[row, a]]
     for e in range(len(members)):
@@ -62,7 +66,7 @@ def _far_in_set(codes: Any, space: Any, a: int, members: Any, seen: Any, far: An
 @njit(cache=True)
 def _far_in_tree(codes: Any, space: Any, a: int, members: Any, seen: Any, far: Any) -> None:
     """Level by level: those who meet on a level differ by the loss of its node, those who met below do not."""
-    offset, tree, leaves = space.attribute[a, 1], space.attribute[a, 3], space.attribute[a, 4]
+    offset, tree, leaves = space.attribute[a, OFFSET], space.attribute[a, TREE], space.attribute[a, LEAVES]
     met = np.ones(len(members), np.int64)
     level = tree
     while met[0] < len(members):
@@ -103,14 +107,14 @@ def suspicions(
     counted = np.zeros((2, len(space.position) + limits.shape[1]), np.int64)
     begin = 0
     for g in groups:
-        size, first = bounds[0, g + 1] - bounds[0, g], bounds[1, g]
+        size, first = bounds[_MEMBERS, g + 1] - bounds[_MEMBERS, g], bounds[_VALUES, g]
         members = near[begin : begin + size]
         odds = evidence(codes, space, bounds, rows, held, limits, g, members, doubt, counted)
-        share_out(odds, held[1, first : bounds[1, g + 1]])
+        share_out(odds, held[_MANY, first : bounds[_VALUES, g + 1]])
         for m in range(size):
             best = -1.0
             for k in range(odds.shape[1]):
-                v = held[0, first + k]
+                v = held[_VALUE, first + k]
                 if odds[m, k] > best * ceiling[v]:
                     best, value[begin + m], belief[begin + m] = odds[m, k] / ceiling[v], v, odds[m, k]
         begin += size
@@ -134,25 +138,26 @@ def evidence(
 
     counted  [2, codes + values]  working space, all zero before and after
     """
-    size, distinct, domain = bounds[0, g + 1] - bounds[0, g], bounds[1, g + 1] - bounds[1, g], len(space.position)
+    start, domain = bounds[_MEMBERS], len(space.position)
+    size, distinct = start[g + 1] - start[g], bounds[_VALUES, g + 1] - bounds[_VALUES, g]
     codes_in, people_with = counted[:, :domain], counted[:, domain:]  # in g and in another group
     edges = np.zeros((2, codes.shape[1], 5), np.int64)
     chance = np.ones((size, distinct))
-    _enter(codes, space, bounds[0], rows, g, codes_in[0], edges[0])
-    _count(bounds[1], held, g, people_with[0], 1)
+    _enter(codes, space, start, rows, g, codes_in[0], edges[0])
+    _count(bounds[_VALUES], held, g, people_with[0], 1)
     for m in range(size):
         for h in near[m]:
             if h < 0:
                 continue
-            _enter(codes, space, bounds[0], rows, h, codes_in[1], edges[1])
-            worth = _worth_making(codes, space, bounds[0], rows, rows[bounds[0, g] + m], g, h, codes_in, edges)
+            _enter(codes, space, start, rows, h, codes_in[1], edges[1])
+            worth = _worth_making(codes, space, start, rows, rows[start[g] + m], g, h, codes_in, edges)
             if worth > 0:
-                _count(bounds[1], held, h, people_with[1], 1)
+                _count(bounds[_VALUES], held, h, people_with[1], 1)
                 _weigh(bounds, held, limits, g, h, people_with, worth, doubt, chance[m])
-                _count(bounds[1], held, h, people_with[1], 0)
-            _leave(codes, space, bounds[0], rows, h, codes_in[1])
-    _count(bounds[1], held, g, people_with[0], 0)
-    _leave(codes, space, bounds[0], rows, g, codes_in[0])
+                _count(bounds[_VALUES], held, h, people_with[1], 0)
+            _leave(codes, space, start, rows, h, codes_in[1])
+    _count(bounds[_VALUES], held, g, people_with[0], 0)
+    _leave(codes, space, start, rows, g, codes_in[0])
     return chance
 
 
@@ -179,36 +184,37 @@ def share_out(odds: Any, people: Any) -> None:
 def _enter(codes: Any, space: Any, start: Any, rows: Any, g: int, codes_in: Any, edges: Any) -> None:
     """Count the codes of a group; note the two lowest, the two highest and the number of distinct ones."""
     for a in range(codes.shape[1]):
-        edges[a, 0], edges[a, 1], edges[a, 2], edges[a, 3], edges[a, 4] = 2**40, 2**40, -1, -1, 0
+        edges[a, _LOWEST], edges[a, _LOW], edges[a, _DISTINCT] = ABOVE_ALL, ABOVE_ALL, 0
+        edges[a, _HIGH], edges[a, _HIGHEST] = -1, -1
     for e in range(start[g], start[g + 1]):
         for a in range(codes.shape[1]):
             code = codes[rows[e], a]
-            place = space.attribute[a, 1] + code
+            place = space.attribute[a, OFFSET] + code
             if codes_in[place] == 0:
-                edges[a, 4] += 1
+                edges[a, _DISTINCT] += 1
             codes_in[place] += 1
-            if code < edges[a, 0]:
-                edges[a, 0], edges[a, 1] = code, edges[a, 0]
-            elif code < edges[a, 1]:
-                edges[a, 1] = code
-            if code > edges[a, 3]:
-                edges[a, 2], edges[a, 3] = edges[a, 3], code
-            elif code > edges[a, 2]:
-                edges[a, 2] = code
+            if code < edges[a, _LOWEST]:
+                edges[a, _LOWEST], edges[a, _LOW] = code, edges[a, _LOWEST]
+            elif code < edges[a, _LOW]:
+                edges[a, _LOW] = code
+            if code > edges[a, _HIGHEST]:
+                edges[a, _HIGH], edges[a, _HIGHEST] = edges[a, _HIGHEST], code
+            elif code > edges[a, _HIGH]:
+                edges[a, _HIGH] = code
 
 
 @njit(cache=True)
 def _leave(codes: Any, space: Any, start: Any, rows: Any, g: int, codes_in: Any) -> None:
     for e in range(start[g], start[g + 1]):
         for a in range(codes.shape[1]):
-            codes_in[space.attribute[a, 1] + codes[rows[e], a]] = 0
+            codes_in[space.attribute[a, OFFSET] + codes[rows[e], a]] = 0
 
 
 @njit(cache=True)
 def _count(first: Any, held: Any, g: int, people_with: Any, times: int) -> None:
     """Note how many members have each value; with 0 times, forget it."""
     for e in range(first[g], first[g + 1]):
-        people_with[held[0, e]] = held[1, e] * times
+        people_with[held[_VALUE, e]] = held[_MANY, e] * times
 
 
 @njit(cache=True)
@@ -237,8 +243,8 @@ def _stands_out(codes: Any, space: Any, row: int, codes_in: Any, edges: Any) -> 
     """Would the group's box be smaller without this member?"""
     for a in range(codes.shape[1]):
         code = codes[row, a]
-        if codes_in[space.attribute[a, 1] + code] == 1 and (
-            space.attribute[a, 0] == 1 or code == edges[a, 0] or code == edges[a, 3]
+        if codes_in[space.attribute[a, OFFSET] + code] == 1 and (
+            space.attribute[a, KIND] == SET or code == edges[a, _LOWEST] or code == edges[a, _HIGHEST]
         ):
             return True
     return False
@@ -247,12 +253,12 @@ def _stands_out(codes: Any, space: Any, row: int, codes_in: Any, edges: Any) -> 
 @njit(cache=True)
 def _change(space: Any, a: int, out: int, into: int, codes_in: Any, edges: Any) -> float:
     """By how much the loss of a group in attribute a rises when one code leaves and another one comes."""
-    offset = space.attribute[a, 1]
-    low = edges[1] if out == edges[0] else edges[0]
-    high = edges[2] if out == edges[3] else edges[3]
-    distinct = edges[4] - (codes_in[offset + out] == 1) + (codes_in[offset + into] == 0)
+    offset = space.attribute[a, OFFSET]
+    low = edges[_LOW] if out == edges[_LOWEST] else edges[_LOWEST]
+    high = edges[_HIGH] if out == edges[_HIGHEST] else edges[_HIGHEST]
+    distinct = edges[_DISTINCT] - (codes_in[offset + out] == 1) + (codes_in[offset + into] == 0)
     after = span_loss(space, a, min(low, into), max(high, into), distinct)
-    return after - span_loss(space, a, edges[0], edges[3], edges[4])
+    return after - span_loss(space, a, edges[_LOWEST], edges[_HIGHEST], edges[_DISTINCT])
 
 
 @njit(cache=True)
@@ -265,14 +271,14 @@ def _weigh(
     many members of h are barred partners; the chance that `worth` of them, drawn without replacement, all are.
     Beyond 32 of them the draws are hardly independent any more, and no further evidence.
     """
-    here, there = bounds[0, g + 1] - bounds[0, g], bounds[0, h + 1] - bounds[0, h]
+    here, there = bounds[_MEMBERS, g + 1] - bounds[_MEMBERS, g], bounds[_MEMBERS, h + 1] - bounds[_MEMBERS, h]
     most = 0.0
     kept = 0  # members of h whose value may not come to g
-    for e in range(bounds[1, h], bounds[1, h + 1]):
-        if _stays(limits, held[0, e], people_with[1], there, people_with[0], here):
-            kept += held[1, e]
+    for e in range(bounds[_VALUES, h], bounds[_VALUES, h + 1]):
+        if _stays(limits, held[_VALUE, e], people_with[1], there, people_with[0], here):
+            kept += held[_MANY, e]
     for k in range(len(chance)):
-        v = held[0, bounds[1, g] + k]
+        v = held[_VALUE, bounds[_VALUES, g] + k]
         barred = kept
         if _stays(limits, v, people_with[0], here, people_with[1], there):
             barred = there - people_with[1, v]

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from oneoff.kernels.noise import FIRST, onward
+
 __all__ = ["gather", "try_candidates"]
 
 
@@ -86,11 +88,9 @@ def gather(values: Any, size: int, room: Any, rounds: int) -> None:
         v = values[p]
         member[filled[v]], back[p] = p, filled[v]
         filled[v] += 1
-    state = np.uint64(88172645463325252)
+    state = FIRST
     for turn in range(rounds * places):
-        state ^= state << np.uint64(13)
-        state ^= state >> np.uint64(7)
-        state ^= state << np.uint64(17)
+        state = onward(state)
         dice = np.int64(state >> np.uint64(2))
         here = dice % buckets
         dice //= buckets

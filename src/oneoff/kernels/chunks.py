@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.space import place
+from oneoff.kernels.space import OFFSET, SIZE, in_units, place
 
 __all__ = ["Chunk", "chunk_of", "unit"]
 
@@ -38,8 +38,8 @@ class Chunk(NamedTuple):
 
 @njit(cache=True)
 def unit(space: Any, a: int) -> int:
-    """The loss of one more category, or of one more leaf, in whole numbers of 1 / 2**19."""
-    return int(space.unit[a] * 2**19 + 0.5)
+    """The loss of one more category, or of one more leaf, in whole numbers of 1 / UNIT."""
+    return in_units(space.unit[a])
 
 
 @njit(cache=True)
@@ -54,7 +54,7 @@ def chunk_of(codes: Any, values: Any, space: Any, limits: Any, start: Any, membe
     for i in range(k):
         for q in range(start[groups[i]], start[groups[i] + 1]):
             for a in range(d):
-                code[m, a] = space.attribute[a, 1] + codes[member[q], a]
+                code[m, a] = space.attribute[a, OFFSET] + codes[member[q], a]
                 number[code[m, a]] = 0
             code[m, d] = width + values[member[q]] if by_value else 0
             if by_value:
@@ -71,8 +71,8 @@ def _number(space: Any, number: Any) -> Any:
     span = np.zeros(d + 2, np.int64)
     for a in range(d + 1):
         span[a] = found
-        begin = space.attribute[a, 1] if a < d else width
-        end = begin + space.attribute[a, 2] if a < d else len(number)
+        begin = space.attribute[a, OFFSET] if a < d else width
+        end = begin + space.attribute[a, SIZE] if a < d else len(number)
         for x in range(begin, end):
             if number[x] >= 0:
                 number[x] = found
@@ -94,7 +94,7 @@ def _filled(space: Any, limits: Any, first: Any, code: Any, number: Any, span: A
         for a in range(d):
             x = code[m, a]
             code[m, a] = number[x]
-            means[number[x]] = place(space, a, x - space.attribute[a, 1])
+            means[number[x]] = place(space, a, x - space.attribute[a, OFFSET])
         x = code[m, d]
         code[m, d] = number[x] if x >= width else found
         if x >= width:

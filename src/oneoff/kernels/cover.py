@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from oneoff.kernels.noise import FIRST, onward
+
 __all__ = ["cover_shapes"]
 
 # Lines of an array as wide as the longest of them: of every row of the table the people, the most parts of a unit that
@@ -223,7 +225,7 @@ def _vertices(cost: Any, noisy: Any, whole: Any, unit: int, nearest: int, levels
         used[i, rows] = -1
         basis[i, i] = 1.0
         basis[i, 0] = -people[i] / people[0]
-    found, best, state = 0, 0.0, np.uint64(88172645463325252)
+    found, best, state = 0, 0.0, FIRST
     for _ in range(len(levels)):
         if not _improve(noisy, scale, whole, unit, basis, used, work, order):
             break
@@ -248,9 +250,7 @@ def _vertices(cost: Any, noisy: Any, whole: Any, unit: int, nearest: int, levels
             found += 1
         for i in range(rows):  # costs that make another of the best tables the only best one; the same in every run
             for j in range(columns):
-                state ^= state << np.uint64(13)
-                state ^= state >> np.uint64(7)
-                state ^= state << np.uint64(17)
+                state = onward(state)
                 noisy[i, j] = cost[i, j] + 1e-5 * scale * (np.float64(state >> np.uint64(11)) / 9007199254740992.0)
     return found
 

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.matching import FORBIDDEN, greedy, hungarian, sort_greedy
-from oneoff.kernels.space import span_loss
+from oneoff.kernels.matching import FORBIDDEN, exchange, match
+from oneoff.kernels.space import KIND, OFFSET, SET, span_loss
 
 __all__ = ["grow_blocks", "mend"]
+
+_FINEST = 2**24  # the cost of a growth by a whole attribute: coarser only in very large blocks
 
 
 @njit(cache=True)
@@ -20,7 +22,7 @@ def grow_blocks(
     """Let the records of the blocks first .. last-1 cover k people of their block each, everybody k times.
 
     order[start[b] : start[b + 1]] are the people of block b; cover[i] receives the people that record i covers,
-    itself in front. matcher: 0 hungarian, 1 sort-greedy, 2 greedy.
+    itself in front. matcher: one of those of `kernels.matching`.
     """
     largest = 0
     for b in range(first, last):
@@ -43,31 +45,26 @@ def _grow(codes: Any, space: Any, people: Any, matcher: int, cost: Any, shown: A
         for j in range(d):
             c = codes[people[i], j]
             local[i, j] = c
-            shown[i, space.attribute[j, 1] + c] = 1
+            shown[i, space.attribute[j, OFFSET] + c] = 1
             ends[0, i, j], ends[1, i, j] = c, c
-    scale = min(2**24, 2**42 // (m * d))  # the sum of all growths stays below one forbidden pair
+    scale = min(_FINEST, 4 * FORBIDDEN // (m * d))  # a forbidden pair outweighs a quarter of the largest sum, or more
     for t in range(1, k):
         _growths(local, space, people, cost, shown, ends, cover, t, scale)
-        if matcher == 0:
-            chosen = hungarian(cost)
-        elif matcher == 1:
-            chosen = sort_greedy(cost)
-        else:
-            chosen = greedy(cost)
+        chosen = match(cost, matcher)
         mend(cost, chosen)
         for i in range(m):
             p = chosen[i]
             cover[people[i], t] = p
             for j in range(d):
                 c = np.int64(local[p, j])
-                shown[i, space.attribute[j, 1] + c] = 1
+                shown[i, space.attribute[j, OFFSET] + c] = 1
                 ends[0, i, j], ends[1, i, j] = min(ends[0, i, j], c), max(ends[1, i, j], c)
     for i in range(m):
         for t in range(k):
             p = cover[people[i], t]
             cover[people[i], t] = people[p]
             for j in range(d):
-                shown[i, space.attribute[j, 1] + local[p, j]] = 0
+                shown[i, space.attribute[j, OFFSET] + local[p, j]] = 0
 
 
 @njit(cache=True)
@@ -81,9 +78,9 @@ def _growths(
         for p in range(m):
             growth[p] = 0.0
         for j in range(d):
-            kind, offset = space.attribute[j, 0], space.attribute[j, 1]
+            kind, offset = space.attribute[j, KIND], space.attribute[j, OFFSET]
             low, high = ends[0, i, j], ends[1, i, j]
-            if kind == 1:
+            if kind == SET:
                 line, unit = shown[i], space.unit[j]
                 for p in range(m):
                     if line[offset + local[p, j]] == 0:
@@ -140,11 +137,4 @@ def _augment(cost: Any, chosen: Any, row_of: Any, back: Any, queue: Any, first: 
                     break
                 queue[tail] = row_of[c]
                 tail += 1
-    while True:
-        i = back[end]
-        row_of[end] = i
-        previous = chosen[i]
-        chosen[i] = end
-        if i == first:
-            break
-        end = previous
+    exchange(row_of, chosen, back, first, end)

@@ -1,4 +1,4 @@
-"""Who fits which box, and which fits can be true together (the loops of `audit.linking`)."""
+"""Who fits which box (the loops of `audit.linking`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["BoxIndex", "contained", "mark_boxes", "strong_components"]
+__all__ = ["BoxIndex", "contained", "mark_boxes"]
+
+_ROW, _STRETCHES, _POSITIONS = range(3)  # columns of BoxIndex.attribute
+_FIRST, _LAST = range(2)  # lines of BoxIndex.spans
 
 
 class BoxIndex(NamedTuple):
@@ -35,12 +38,11 @@ class BoxIndex(NamedTuple):
 def mark_boxes(index: Any) -> None:
     """Fill `bits` and `blocks` (all zero before) from the spans."""
     for j in range(len(index.attribute)):
-        row, stretches, positions = index.attribute[j, 0], index.attribute[j, 1], index.attribute[j, 2]
+        row = index.attribute[j, _ROW]
         for b in range(index.start.shape[1] - 1):
             bit = np.uint64(1) << np.uint64(b & 63)
             for s in range(index.start[j, b], index.start[j, b + 1]):
-                first = np.int64(index.spans[0, s]) * stretches // positions
-                last = np.int64(index.spans[1, s]) * stretches // positions
+                first, last = _stretch(index, j, index.spans[_FIRST, s]), _stretch(index, j, index.spans[_LAST, s])
                 for stretch in range(first, last + 1):
                     index.bits[row + stretch, b >> 6] |= bit
     for row in range(index.bits.shape[0]):
@@ -61,8 +63,7 @@ def contained(index: Any, position: Any, person: int, ends: Any, found: Any) -> 
     many = np.int64(0)
     while person < n and many + len(index.record) <= len(found):
         for j in range(d):
-            p = np.int64(position[person, j])
-            rows[j] = index.attribute[j, 0] + p * index.attribute[j, 1] // index.attribute[j, 2]
+            rows[j] = index.attribute[j, _ROW] + _stretch(index, j, position[person, j])
         for block in range(index.blocks.shape[1]):
             words = _common(index.blocks, rows, block)
             while words != 0:
@@ -79,6 +80,12 @@ def contained(index: Any, position: Any, person: int, ends: Any, found: Any) -> 
         ends[person] = many
         person += 1
     return person
+
+
+@njit(cache=True)
+def _stretch(index: Any, j: int, position: int) -> int:
+    """The stretch of attribute j in which a position is."""
+    return np.int64(position) * index.attribute[j, _STRETCHES] // index.attribute[j, _POSITIONS]
 
 
 @njit(cache=True)
@@ -109,60 +116,16 @@ def _lowest(word: Any) -> int:
 def _inside(index: Any, position: Any, person: int, b: int) -> bool:
     """Does box b show the person's positions? Only stretches of several positions leave that open."""
     for j in range(position.shape[1]):
-        if index.attribute[j, 1] == index.attribute[j, 2]:
+        if index.attribute[j, _STRETCHES] == index.attribute[j, _POSITIONS]:
             continue
         p = position[person, j]
         low, high = index.start[j, b], index.start[j, b + 1]
         while low < high:  # the first span that ends at p or later
             middle = (low + high) >> 1
-            if index.spans[1, middle] < p:
+            if index.spans[_LAST, middle] < p:
                 low = middle + 1
             else:
                 high = middle
-        if low == index.start[j, b + 1] or index.spans[0, low] > p:
+        if low == index.start[j, b + 1] or index.spans[_FIRST, low] > p:
             return False
     return True
-
-
-@njit(cache=True)
-def strong_components(start: Any, target: Any) -> Any:
-    """The strongly connected component of every node (Tarjan 1972, with a stack of our own instead of recursion).
-
-    Node i has edges to target[start[i] : start[i + 1]].
-    """
-    n = len(start) - 1
-    component = np.full(n, -1, np.int64)
-    low = np.zeros(n, np.int64)  # 0 = not met; then the earliest node on the stack that can be reached, from 1 on
-    edge = start[:-1].copy()
-    stack, path = np.empty(n, np.int64), np.empty(n, np.int64)
-    met = np.zeros(n, np.int64)
-    clock, waiting, components = 0, 0, 0
-    for root in range(n):
-        if met[root] > 0:
-            continue
-        depth = 1
-        path[0] = root
-        while depth > 0:
-            i = path[depth - 1]
-            if met[i] == 0:
-                clock += 1
-                met[i], low[i] = clock, clock
-                stack[waiting] = i
-                waiting += 1
-            if edge[i] < start[i + 1]:
-                t = target[edge[i]]
-                if met[t] == 0:
-                    path[depth] = t
-                    depth += 1  # the edge is looked at again when t is finished
-                    continue
-                if component[t] < 0:
-                    low[i] = min(low[i], low[t])
-                edge[i] += 1
-                continue
-            depth -= 1
-            if low[i] == met[i]:
-                while component[i] < 0:
-                    waiting -= 1
-                    component[stack[waiting]] = components
-                components += 1
-    return component

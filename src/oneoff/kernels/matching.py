@@ -12,25 +12,34 @@ import numpy as np
 from numba import njit
 
 from oneoff.kernels.sort import sort_ints
-from oneoff.kernels.space import place, span_loss
+from oneoff.kernels.space import KIND, OFFSET, RANGE, SET, SIZE, in_units, place, span_loss
 
 __all__ = [
     "FORBIDDEN",
     "GREEDY",
     "HUNGARIAN",
     "SORT_GREEDY",
-    "UNIT",
+    "exchange",
     "greedy",
     "grow",
     "hungarian",
+    "match",
     "rematch",
     "scatter",
     "sort_greedy",
 ]
 
 FORBIDDEN = 2**40
-UNIT = 2**19  # the cost of losing a whole attribute: whole numbers make ties exact
-HUNGARIAN, GREEDY, SORT_GREEDY = 0, 1, 2
+HUNGARIAN, GREEDY, SORT_GREEDY = range(3)  # matchers
+_NEVER = 2**61  # above any cost, whatever the prices
+
+
+@njit(cache=True)
+def match(cost: Any, matcher: int) -> Any:
+    """The column of every row by one of the matchers below."""
+    if matcher == HUNGARIAN:
+        return hungarian(cost)
+    return greedy(cost) if matcher == GREEDY else sort_greedy(cost)
 
 
 @njit(cache=True)
@@ -67,7 +76,7 @@ def _open_prices(cost: Any, v: Any, row_of: Any, column_of: Any) -> int:
             c = cost[i, j]
             if c < v[j]:
                 v[j] = c
-            if top < c < 2**40:
+            if top < c < FORBIDDEN:
                 top = c
     return top
 
@@ -87,7 +96,7 @@ def _bid(cost: Any, v: Any, row_of: Any, column_of: Any, free: Any, step: int) -
         if many == 0:
             break
         i = free[many - 1]
-        first, second, best = 2**61, 2**61, 0
+        first, second, best = _NEVER, _NEVER, 0
         for j in range(m):
             c = cost[i, j] - v[j]
             if c < second:
@@ -111,7 +120,7 @@ def _give_back(cost: Any, v: Any, row_of: Any, column_of: Any, free: Any) -> int
     """A row whose column is not its cheapest changes to a free one that is, or gets none; how many have none."""
     m, many = len(cost), 0
     for i in range(m):
-        least = 2**61
+        least = _NEVER
         for j in range(m):
             least = min(least, cost[i, j] - v[j])
         own = column_of[i]
@@ -146,16 +155,7 @@ def _augment(cost: Any, v: Any, row_of: Any, column_of: Any, start: int, distanc
     while end < 0:
         if scanned == level:
             done = scanned
-            near = 2**62
-            for q in range(done, m):
-                j = queue[q]
-                d = distance[j]
-                if d <= near:
-                    if d < near:
-                        near, level = d, done
-                    queue[q] = queue[level]
-                    queue[level] = j
-                    level += 1
+            near, level = _next_level(distance, queue, done, m)
             for q in range(done, level):
                 if row_of[queue[q]] < 0:
                     end = queue[q]
@@ -181,6 +181,28 @@ def _augment(cost: Any, v: Any, row_of: Any, column_of: Any, start: int, distanc
                         level += 1
     for q in range(done):
         v[queue[q]] += distance[queue[q]] - near
+    exchange(row_of, column_of, back, start, end)
+
+
+@njit(cache=True)
+def _next_level(distance: Any, queue: Any, done: int, m: int) -> Any:
+    """(least distance, level): the columns of queue[done:m] that are nearest come first, up to queue[level - 1]."""
+    near, level = 2 * _NEVER, done
+    for q in range(done, m):
+        j = queue[q]
+        d = distance[j]
+        if d <= near:
+            if d < near:
+                near, level = d, done
+            queue[q] = queue[level]
+            queue[level] = j
+            level += 1
+    return near, level
+
+
+@njit(cache=True)
+def exchange(row_of: Any, column_of: Any, back: Any, start: int, end: int) -> None:
+    """Pair along the path from row `start` to the free column `end`; column j was reached from row back[j]."""
     while True:
         i = back[end]
         row_of[end] = i
@@ -310,12 +332,9 @@ def grow(codes: Any, values: Any, space: Any, buckets: Any, anchor: int, matcher
     for step in range(1, many):
         b = (anchor + step) % many
         _losses(codes, values, space, buckets[b], column, box, seen, loss, avoid, cost)
-        if matcher == 0:
+        chosen = match(cost, matcher)
+        if avoid and matcher != HUNGARIAN and _forbidden(cost, chosen):
             chosen = hungarian(cost)
-        else:
-            chosen = greedy(cost) if matcher == 1 else sort_greedy(cost)
-            if avoid and _forbidden(cost, chosen):
-                chosen = hungarian(cost)
         for i in range(m):
             cover[i, b], loss[i] = buckets[b, chosen[i]], cost[i, chosen[i]]
             _admit(codes, values, space, cover[i, b], box[i], seen[i], False)
@@ -327,7 +346,7 @@ def _forbidden(cost: Any, chosen: Any) -> bool:
     worst = cost[0, chosen[0]]
     for i in range(len(chosen)):
         worst = max(worst, cost[i, chosen[i]])
-    return worst >= 2**40
+    return worst >= FORBIDDEN
 
 
 @njit(cache=True)
@@ -341,7 +360,7 @@ def _admit(codes: Any, values: Any, space: Any, person: int, box: Any, seen: Any
             box[a] = at
         if first or at > box[d + a]:
             box[d + a] = at
-        seen[space.attribute[a, 1] + code] = True
+        seen[space.attribute[a, OFFSET] + code] = True
     seen[len(space.position) + values[person]] = True
 
 
@@ -368,12 +387,12 @@ def _losses(
         for j in range(m):
             cost[i, j] = loss[i]
         for a in range(d):
-            kind, low, high = space.attribute[a, 0], box[i, a], box[i, d + a]
-            if kind == 0:
+            kind, low, high = space.attribute[a, KIND], box[i, a], box[i, d + a]
+            if kind == RANGE:
                 for j in range(m):
                     cost[i, j] += max(low - column[a, j], 0) + max(column[a, j] - high, 0)
-            elif kind == 1:
-                unit, offset = int(space.unit[a] * 2**19 + 0.5), space.attribute[a, 1]
+            elif kind == SET:
+                unit, offset = in_units(space.unit[a]), space.attribute[a, OFFSET]
                 for j in range(m):
                     if not seen[i, offset + column[a, j]]:
                         cost[i, j] += unit
@@ -381,11 +400,11 @@ def _losses(
                 now = span_loss(space, a, low, high, 0)
                 for j in range(m):
                     wide = span_loss(space, a, min(low, column[a, j]), max(high, column[a, j]), 0)
-                    cost[i, j] += int((wide - now) * 2**19 + 0.5)
+                    cost[i, j] += in_units(wide - now)
         if avoid:
             for j in range(m):
                 if seen[i, column[d, j]]:
-                    cost[i, j] = 2**40
+                    cost[i, j] = FORBIDDEN
 
 
 @njit(cache=True)
@@ -399,15 +418,15 @@ def scatter(codes: Any, space: Any, buckets: Any, filled: Any, people: Any) -> N
     for b in range(many):
         for i in range(filled[b]):
             for a in range(codes.shape[1]):
-                here[b, space.attribute[a, 1] + codes[buckets[b, i], a]] += 1
+                here[b, space.attribute[a, OFFSET] + codes[buckets[b, i], a]] += 1
     for person in people:
         best, farthest = -1, -1.0
         for b in range(many):
             if filled[b] < size:
                 distance = 0.0
                 for a in range(codes.shape[1]):
-                    offset, code = space.attribute[a, 1], codes[person, a]
-                    for c in range(space.attribute[a, 2]):
+                    offset, code = space.attribute[a, OFFSET], codes[person, a]
+                    for c in range(space.attribute[a, SIZE]):
                         if c != code and here[b, offset + c] > 0:
                             distance += here[b, offset + c] * span_loss(space, a, min(c, code), max(c, code), 2)
                 if distance > farthest * filled[b]:
@@ -415,4 +434,4 @@ def scatter(codes: Any, space: Any, buckets: Any, filled: Any, people: Any) -> N
         buckets[best, filled[best]] = person
         filled[best] += 1
         for a in range(codes.shape[1]):
-            here[best, space.attribute[a, 1] + codes[person, a]] += 1
+            here[best, space.attribute[a, OFFSET] + codes[person, a]] += 1

@@ -15,6 +15,8 @@ from numba import njit
 __all__ = ["Known", "belief_in_values", "pair_chances", "record_totals"]
 
 _NOWHERE, _SEVERAL = -1, -2
+_CHANCE, _UNCHANGED, _WHERE = range(3)  # what `_one_more` returns, kept for everybody who is left
+_VALUE, _MANY = range(2)  # columns of `shows` and `has`
 
 
 class Known(NamedTuple):
@@ -77,24 +79,43 @@ def _narrow(known: Any, fixed: int, of_record: bool, j: int, again: float, who: 
         other = who[j, c]
         i, r = (other, fixed) if of_record else (fixed, other)
         chance, unchanged, where = _one_more(
-            known, i, r, j, so_far[j, c, 0], so_far[j, c, 1], np.int64(so_far[j, c, 2])
+            known, i, r, j, so_far[j, c, _CHANCE], so_far[j, c, _UNCHANGED], np.int64(so_far[j, c, _WHERE])
         )
         if chance > 0.0 or (again > 0.0 and unchanged > 0.0 and where != _SEVERAL):
             who[j + 1, left] = other
-            so_far[j + 1, left, 0], so_far[j + 1, left, 1], so_far[j + 1, left, 2] = chance, unchanged, where
+            so_far[j + 1, left, _CHANCE], so_far[j + 1, left, _UNCHANGED] = chance, unchanged
+            so_far[j + 1, left, _WHERE] = where
             left += 1
     return left
 
 
 @njit(cache=True, nogil=True)
-def _lists(columns: int, first: int, last: int) -> Any:
-    """Room for those who are left after each column; before the first, all are."""
-    many = last - first
-    who, so_far = np.empty((columns + 1, many), np.int32), np.empty((columns + 1, many, 3))
-    for c in range(many):
+def _lists(columns: int, first: int, last: int, many: Any) -> Any:
+    """Room for those who are left after each column; before the first, all are. `many` says how many they are."""
+    many[0] = last - first
+    who, so_far = np.empty((columns + 1, many[0]), np.int32), np.empty((columns + 1, many[0], 3))
+    for c in range(many[0]):
         who[0, c] = first + c
-        so_far[0, c, 0], so_far[0, c, 1], so_far[0, c, 2] = 1.0, 1.0, _NOWHERE
+        so_far[0, c, _CHANCE], so_far[0, c, _UNCHANGED], so_far[0, c, _WHERE] = 1.0, 1.0, _NOWHERE
     return who, so_far
+
+
+@njit(cache=True, nogil=True)
+def _fitting(known: Any, x: int, first: int, of_record: bool, again: float, who: Any, so_far: Any, many: Any) -> int:
+    """How many fit class x of records or of people: the lists are those of the class before it, unless x is the first.
+
+    Only the columns from the first one on in which the two classes differ are looked at again.
+    """
+    columns, j = known.shown.shape[1], 0
+    if x > first and of_record:
+        while j < columns and known.shown[x, j] == known.shown[x - 1, j]:
+            j += 1
+    elif x > first:
+        while j < columns and known.row[x, j] == known.row[x - 1, j] and known.own[x, j] == known.own[x - 1, j]:
+            j += 1
+    for column in range(j, columns):
+        many[column + 1] = _narrow(known, x, of_record, column, again, who, so_far, many[column])
+    return many[columns]
 
 
 @njit(cache=True, nogil=True)
@@ -103,18 +124,12 @@ def record_totals(known: Any, found: Any, first: int, last: int) -> None:
     columns = known.shown.shape[1]
     many = np.empty(columns + 1, np.int64)
     for g in range(first, last):
-        who, so_far = _lists(columns, known.people_start[g], known.people_start[g + 1])
-        many[0], again = who.shape[1], known.odds[g, :columns].sum()
+        who, so_far = _lists(columns, known.people_start[g], known.people_start[g + 1], many)
+        again = known.odds[g, :columns].sum()
         for k in range(known.record_start[g], known.record_start[g + 1]):
-            j = 0
-            if k > known.record_start[g]:
-                while j < columns and known.shown[k, j] == known.shown[k - 1, j]:
-                    j += 1
-            for column in range(j, columns):
-                many[column + 1] = _narrow(known, k, True, column, again, who, so_far, many[column])
-            for c in range(many[columns]):
+            for c in range(_fitting(known, k, known.record_start[g], True, again, who, so_far, many)):
                 end = so_far[columns, c]
-                chance = _in_the_end(known.odds[g], again, end[0], end[1], np.int64(end[2]))
+                chance = _in_the_end(known.odds[g], again, end[_CHANCE], end[_UNCHANGED], np.int64(end[_WHERE]))
                 found[k, 0] += known.people[who[columns, c]] * chance
                 found[k, 1] = max(found[k, 1], chance)
 
@@ -130,29 +145,23 @@ def belief_in_values(
     columns = known.shown.shape[1]
     many, belief = np.empty(columns + 1, np.int64), np.zeros(len(ceiling))
     for g in range(first, last):
-        who, so_far = _lists(columns, known.record_start[g], known.record_start[g + 1])
-        many[0], again = who.shape[1], known.odds[g, :columns].sum()
+        who, so_far = _lists(columns, known.record_start[g], known.record_start[g + 1], many)
+        again = known.odds[g, :columns].sum()
         for p in range(known.people_start[g], known.people_start[g + 1]):
-            j = 0
-            if p > known.people_start[g]:
-                while j < columns and known.row[p, j] == known.row[p - 1, j] and known.own[p, j] == known.own[p - 1, j]:
-                    j += 1
-            for column in range(j, columns):
-                many[column + 1] = _narrow(known, p, False, column, again, who, so_far, many[column])
             whole = 0.0
-            for c in range(many[columns]):
+            for c in range(_fitting(known, p, known.people_start[g], False, again, who, so_far, many)):
                 end, k = so_far[columns, c], who[columns, c]
-                chance = _in_the_end(known.odds[g], again, end[0], end[1], np.int64(end[2]))
+                chance = _in_the_end(known.odds[g], again, end[_CHANCE], end[_UNCHANGED], np.int64(end[_WHERE]))
                 whole += chance * known.records[k]
                 for e in range(shows_start[k], shows_start[k + 1]):
-                    belief[shows[e, 0]] += chance * shows[e, 1]
+                    belief[shows[e, _VALUE]] += chance * shows[e, _MANY]
             for e in range(has_start[p], has_start[p + 1]):
-                found[p, 0] += has[e, 1] * belief[has[e, 0]] / whole
+                found[p, 0] += has[e, _MANY] * belief[has[e, _VALUE]] / whole
             for c in range(many[columns]):
                 k = who[columns, c]
                 for e in range(shows_start[k], shows_start[k + 1]):
-                    found[p, 1] = max(found[p, 1], belief[shows[e, 0]] / whole / ceiling[shows[e, 0]])
-                    belief[shows[e, 0]] = 0.0
+                    found[p, 1] = max(found[p, 1], belief[shows[e, _VALUE]] / whole / ceiling[shows[e, _VALUE]])
+                    belief[shows[e, _VALUE]] = 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -16,6 +16,12 @@ from oneoff.kernels.threads import spread
 __all__ = ["Boxes", "Files", "all_subsets", "along_orders", "disclosed", "refine"]
 
 
+_OWN, _VALUE = range(2)  # columns of `person`: the own record or its box, and the sensitive value
+_BOX, _MANY = range(2)  # columns of Boxes.entry
+_IDENTITY, _ATTRIBUTE = range(2)  # what is disclosed
+_ALIKE, _HITS = range(2)
+
+
 class Files(NamedTuple):
     """Records and people behind one another: row r is record r, row records + i is person i.
 
@@ -97,8 +103,8 @@ def disclosed(row: Any, number: Any, files: Any) -> Any:
         for p in range(first, last):
             person = row[p] - records
             if person >= 0:
-                identity += (where[files.person[person, 0]] == number[first]) / alike
-                attribute += chance[files.person[person, 1]] / alike
+                identity += (where[files.person[person, _OWN]] == number[first]) / alike
+                attribute += chance[files.person[person, _VALUE]] / alike
         for p in range(first, last):
             if row[p] < records:
                 for e in range(files.start[files.shows[row[p]]], files.start[files.shows[row[p]] + 1]):
@@ -148,16 +154,16 @@ def _all_subsets(boxes: Any, person: Any, lines: Any, first: int, last: int, fou
                 fits[b] |= np.int32(inside[b]) << np.int32(j)
         counts[:] = 0
         for b in range(many):
-            counts[0, fits[b]] += boxes.size[b]
-        for e in range(boxes.start[person[i, 1]], boxes.start[person[i, 1] + 1]):
-            counts[1, fits[boxes.entry[e, 0]]] += boxes.entry[e, 1]
-        _add_supersets(counts[0], d)
-        _add_supersets(counts[1], d)
+            counts[_ALIKE, fits[b]] += boxes.size[b]
+        for e in range(boxes.start[person[i, _VALUE]], boxes.start[person[i, _VALUE] + 1]):
+            counts[_HITS, fits[boxes.entry[e, _BOX]]] += boxes.entry[e, _MANY]
+        _add_supersets(counts[_ALIKE], d)
+        _add_supersets(counts[_HITS], d)
         for subset in range(1 << d):
-            if counts[0, subset] > 0:
-                own = fits[person[i, 0]] & subset == subset
-                found[i, 0, used[subset]] += own / counts[0, subset]
-                found[i, 1, used[subset]] += counts[1, subset] / counts[0, subset]
+            if counts[_ALIKE, subset] > 0:
+                own = fits[person[i, _OWN]] & subset == subset
+                found[i, _IDENTITY, used[subset]] += own / counts[_ALIKE, subset]
+                found[i, _ATTRIBUTE, used[subset]] += counts[_HITS, subset] / counts[_ALIKE, subset]
 
 
 @njit(cache=True, nogil=True)
@@ -193,7 +199,7 @@ def _along_orders(boxes: Any, person: Any, lines: Any, order: Any, first: int, l
                 alike += fits[b] * boxes.size[b]
             if alike == 0:
                 break
-            for e in range(boxes.start[person[i, 1]], boxes.start[person[i, 1] + 1]):
-                hits += fits[boxes.entry[e, 0]] * boxes.entry[e, 1]
-            found[i, 0, s] = fits[person[i, 0]] / alike
-            found[i, 1, s] = hits / alike
+            for e in range(boxes.start[person[i, _VALUE]], boxes.start[person[i, _VALUE] + 1]):
+                hits += fits[boxes.entry[e, _BOX]] * boxes.entry[e, _MANY]
+            found[i, _IDENTITY, s] = fits[person[i, _OWN]] / alike
+            found[i, _ATTRIBUTE, s] = hits / alike

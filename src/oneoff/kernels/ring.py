@@ -8,9 +8,11 @@ import numpy as np
 from numba import njit
 
 from oneoff.kernels.rules import allows
-from oneoff.kernels.space import span_loss
+from oneoff.kernels.space import ABOVE_ALL, OFFSET, span_loss
 
 __all__ = ["lexicographic_parts", "swap_between"]
+
+_PART, _PLACE = range(2)  # where somebody is: the part, and the place in the list of all members
 
 
 @njit(cache=True)
@@ -119,7 +121,7 @@ def swap_between(
     tried once, in parts of at most `largest` people. With l > 0 no value comes to fill more than 1/l of a part.
     """
     n = len(member)
-    where = np.empty((2, n), np.int64)  # the part of each person, and the place in `member`
+    where = np.empty((2, n), np.int64)  # _PART and _PLACE of each person
     shown = np.empty((codes.shape[1] + 1, n), np.int64)  # the codes, and last the value, at each of these places
     seen = np.zeros(len(space.position) + 1, np.int64)  # the last entry is the stamp
     parts = len(start) - 1
@@ -127,7 +129,7 @@ def swap_between(
     loss = np.zeros((parts + 2, codes.shape[1] + 1))
     for p in range(parts):
         for m in range(start[p], start[p + 1]):
-            where[0, member[m]], where[1, member[m]] = p, m
+            where[_PART, member[m]], where[_PLACE, member[m]] = p, m
             _show(codes, values, member[m], shown, m)
     for p in range(parts):
         loss[p, -1] = _loss(codes, space, shown, start, p, -1, np.int64(0), seen, np.inf, loss, p)
@@ -135,28 +137,28 @@ def swap_between(
     for at in range(n):
         for other in range(at + 1, min(n, at + 1 + reach)):
             i, j = np.int64(near[at]), np.int64(near[other])
-            a, b = where[0, i], where[0, j]
+            a, b = where[_PART, i], where[_PART, j]
             old = loss[a, -1] + loss[b, -1]
             if a == b or old <= 0.0 or max(start[a + 1] - start[a], start[b + 1] - start[b]) > largest:
                 continue
             if l > 0 and not (_fits(shown, start, a, i, j, values, l) and _fits(shown, start, b, j, i, values, l)):
                 continue
             limit = old - 1e-9
-            in_a = _loss(codes, space, shown, start, a, where[1, i], j, seen, limit, loss, parts)
+            in_a = _loss(codes, space, shown, start, a, where[_PLACE, i], j, seen, limit, loss, parts)
             if in_a >= limit:
                 continue
-            in_b = _loss(codes, space, shown, start, b, where[1, j], i, seen, limit - in_a, loss, parts + 1)
+            in_b = _loss(codes, space, shown, start, b, where[_PLACE, j], i, seen, limit - in_a, loss, parts + 1)
             if in_a + in_b >= limit:
                 continue
             gained += old - in_a - in_b
             for column in range(codes.shape[1]):
                 loss[a, column], loss[b, column] = loss[parts, column], loss[parts + 1, column]
             loss[a, -1], loss[b, -1] = in_a, in_b
-            where[0, i], where[0, j] = b, a
-            where[1, i], where[1, j] = where[1, j], where[1, i]
-            member[where[1, i]], member[where[1, j]] = i, j
-            _show(codes, values, i, shown, where[1, i])
-            _show(codes, values, j, shown, where[1, j])
+            where[_PART, i], where[_PART, j] = b, a
+            where[_PLACE, i], where[_PLACE, j] = where[_PLACE, j], where[_PLACE, i]
+            member[where[_PLACE, i]], member[where[_PLACE, j]] = i, j
+            _show(codes, values, i, shown, where[_PLACE, i])
+            _show(codes, values, j, shown, where[_PLACE, j])
     return gained
 
 
@@ -198,8 +200,8 @@ def _loss(
                 break
             continue
         seen[stamp] += 1
-        offset, distinct = space.attribute[j, 1], 0
-        low, high = np.int64(2**31), np.int64(-1)
+        offset, distinct = space.attribute[j, OFFSET], 0
+        low, high = np.int64(ABOVE_ALL), np.int64(-1)
         for m in range(first, last):
             c = np.int64(codes[other, j]) if m == place else shown[j, m]
             low, high = min(low, c), max(high, c)

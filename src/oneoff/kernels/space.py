@@ -10,15 +10,34 @@ from typing import Any, NamedTuple
 
 from numba import njit
 
-__all__ = ["NODE", "RANGE", "SET", "Space", "place", "span_loss"]
+__all__ = [
+    "ABOVE_ALL",
+    "KIND",
+    "LEAVES",
+    "NODE",
+    "OFFSET",
+    "RANGE",
+    "SET",
+    "SIZE",
+    "TREE",
+    "UNIT",
+    "Space",
+    "in_units",
+    "place",
+    "span_loss",
+]
 
-RANGE, SET, NODE = 0, 1, 2
+RANGE, SET, NODE = range(3)  # kinds of attributes
+KIND, OFFSET, SIZE, TREE, LEAVES = range(5)  # columns of Space.attribute
+_ANCESTOR, _UNDER = range(2)  # lines of Space.tree
+UNIT = 2**19  # the loss of a whole attribute where losses are whole numbers, which makes ties exact
+ABOVE_ALL = 2**31  # no code is so high
 
 
 class Space(NamedTuple):
     """Few and wide arrays, because every array costs compile time.
 
-    attribute [attributes, 5]   kind, offset of its codes, domain size, offset of its tree, leaves of the tree
+    attribute [attributes, 5]   KIND, OFFSET of its codes, SIZE of its domain, offset of its TREE, LEAVES of the tree
     unit      [attributes]      the loss of one more value in a set, or of one more leaf under a node
     position, leaf              at offset + code: place on the number line from 0 to 1, leaf in the hierarchy
     tree      [2, ...]          at tree offset + level * leaves + leaf: the ancestor's number, the leaves under it
@@ -34,22 +53,28 @@ class Space(NamedTuple):
 @njit(cache=True)
 def span_loss(space: Any, j: int, low: int, high: int, distinct: int) -> float:
     """Loss of attribute j for a group whose codes run from low to high with that many distinct ones."""
-    kind, offset = space.attribute[j, 0], space.attribute[j, 1]
-    if kind == 0:
+    kind, offset = space.attribute[j, KIND], space.attribute[j, OFFSET]
+    if kind == RANGE:
         return space.position[offset + high] - space.position[offset + low]
-    if kind == 1:
+    if kind == SET:
         return (distinct - 1) * space.unit[j]
-    a = space.attribute[j, 3] + space.leaf[offset + low]
-    b = space.attribute[j, 3] + space.leaf[offset + high]
-    while space.tree[0, a] != space.tree[0, b]:
-        a += space.attribute[j, 4]
-        b += space.attribute[j, 4]
-    return (space.tree[1, a] - 1) * space.unit[j]
+    a = space.attribute[j, TREE] + space.leaf[offset + low]
+    b = space.attribute[j, TREE] + space.leaf[offset + high]
+    while space.tree[_ANCESTOR, a] != space.tree[_ANCESTOR, b]:
+        a += space.attribute[j, LEAVES]
+        b += space.attribute[j, LEAVES]
+    return (space.tree[_UNDER, a] - 1) * space.unit[j]
+
+
+@njit(cache=True)
+def in_units(loss: float) -> int:
+    """A loss, or a place on the number line, in whole numbers of 1 / UNIT."""
+    return int(loss * UNIT + 0.5)
 
 
 @njit(cache=True)
 def place(space: Any, a: int, code: int) -> int:
-    """What a box remembers of a code: its place on the number line in units of 2**-19, or the code itself."""
-    if space.attribute[a, 0] == 0:
-        return int(space.position[space.attribute[a, 1] + code] * 2**19 + 0.5)
+    """What a box remembers of a code: its place on the number line in whole numbers of 1 / UNIT, or itself."""
+    if space.attribute[a, KIND] == RANGE:
+        return in_units(space.position[space.attribute[a, OFFSET] + code])
     return code

@@ -39,12 +39,12 @@ def curve_order(
     that two calls give two curves: a category is one digit that costs a unit, the bits of a number cost 1/2, 1/4, ...
     With `within`, places of the same number stay together and numbers ascend.
     """
-    from oneoff.kernels.space import SET
+    from oneoff.kernels.space import KIND, SET
 
     digits: list[tuple[float, int, npt.NDArray[np.int64]]] = []
     for j, attribute in enumerate(table.quasi):
         codes = table.codes[rows, j]
-        if int(space.attribute[j, 0]) == SET:
+        if int(space.attribute[j, KIND]) == SET:
             width = max(1, (attribute.size - 1).bit_length())
             digits.append((float(space.unit[j]), width, rng.permutation(attribute.size)[codes]))
             continue

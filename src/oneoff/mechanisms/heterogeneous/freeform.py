@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee
+from oneoff.mechanisms.heterogeneous.matching import MATCHERS, Matcher, number_of
 from oneoff.mechanisms.heterogeneous.randomize import random_matching
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import DeltaProbability, KAnonymity, Model
@@ -23,7 +24,6 @@ from oneoff.table import Table
 
 __all__ = ["freeform"]
 
-_MATCHERS = {"hungarian": 0, "sort-greedy": 1, "greedy": 2}
 _WHOLE, _LARGE = 2_000, 200_000  # rows up to which there is one block, and from which blocks are smaller
 
 CLAIMS = (Claim(Adversary.INSIDER),)
@@ -33,7 +33,7 @@ def freeform(
     table: Table,
     model: Model,
     *,
-    matcher: Literal["hungarian", "sort-greedy", "greedy"] = "hungarian",
+    matcher: Matcher = "hungarian",
     block: int | None = None,
     numeric_as: Literal["range", "set"] = "range",
     rng: np.random.Generator | None = None,
@@ -49,14 +49,14 @@ def freeform(
 
     Nothing depends on sensitive values, so k-anonymity stands against an insider.
     """
-    if matcher not in _MATCHERS:
-        raise BadValue("unknown matcher", allowed=", ".join(_MATCHERS), got=repr(matcher))
+    if matcher not in MATCHERS:
+        raise BadValue("unknown matcher", allowed=", ".join(MATCHERS), got=repr(matcher))
     if block is not None and (not isinstance(block, int) or isinstance(block, bool) or block < 1):
         raise BadValue("the size of a block is not usable", allowed="a whole number >= 1", got=repr(block))
     rng = rng or np.random.default_rng()
     k = _covered_people(table, model)
     start = _blocks(table.rows, max(k, block or _usual_block(table.rows)))
-    cover = _grown(table, lexicographic(table, rng), start, k, _MATCHERS[matcher], numeric_as, report)
+    cover = _grown(table, lexicographic(table, rng), start, k, number_of(matcher), numeric_as, report)
     return Links.of_matrix(cover, random_matching(cover, rng))
 
 

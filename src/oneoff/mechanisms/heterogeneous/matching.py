@@ -14,13 +14,20 @@ from oneoff.table import Table
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
-__all__ = ["MATCHERS", "Matcher", "blocks", "estimate_seconds", "extract", "scatter"]
+__all__ = ["MATCHERS", "Matcher", "blocks", "estimate_seconds", "extract", "number_of", "scatter"]
 
 Ints = npt.NDArray[np.int64]
 Matcher = Literal["hungarian", "greedy", "sort-greedy"]
-MATCHERS = ("hungarian", "greedy", "sort-greedy")  # their numbers in the kernel
+MATCHERS = ("hungarian", "greedy", "sort-greedy")
 
 _LARGEST = 16_384  # members of a bucket: the costs of one matching then take two gigabytes
+
+
+def number_of(matcher: Matcher) -> int:
+    """What the compiled loops call a matcher."""
+    from oneoff.kernels.matching import GREEDY, HUNGARIAN, SORT_GREEDY
+
+    return {"hungarian": HUNGARIAN, "greedy": GREEDY, "sort-greedy": SORT_GREEDY}[matcher]
 
 
 def extract(
@@ -97,5 +104,5 @@ def _boxes(table: Table, space: Space, buckets: Ints, anchor: int, matcher: Matc
             got=str(buckets.shape[1]),
             hint="partition=... anonymizes parts of the table on their own",
         )
-    cover: Ints = grow(table.codes, table.values, space, buckets, anchor, MATCHERS.index(matcher), apart)
+    cover: Ints = grow(table.codes, table.values, space, buckets, anchor, number_of(matcher), apart)
     return cover

@@ -184,20 +184,22 @@ def _worth(limits: Ints, sizes: Ints, counts: Ints) -> Floats:
     A value that asks for a large group spares everybody one more when it joins a group that is large already. A value
     nearly as frequent as its ceiling allows is best not left for later.
     """
+    from oneoff.kernels.space import UNIT
+
     share = counts / counts.sum()
     tight = np.minimum(share * limits[1] / np.maximum(limits[0], 1), 1.0)
-    worth: Floats = sizes * (np.log(sizes / sizes.min()) + 4.0 * tight**2) * 2**19
+    worth: Floats = sizes * (np.log(sizes / sizes.min()) + 4.0 * tight**2) * UNIT
     return worth
 
 
 def _oddness(job: _Job) -> Floats:
     """How far everybody is from the others, attribute by attribute: who should be placed early."""
-    from oneoff.kernels.space import RANGE
+    from oneoff.kernels.space import KIND, RANGE
 
     odd = np.zeros(job.table.rows)
     for j, attribute in enumerate(job.table.quasi):
         codes = job.table.codes[:, j]
-        if job.space.attribute[j, 0] == RANGE:
+        if job.space.attribute[j, KIND] == RANGE:
             odd += np.abs(attribute.scaled - np.median(attribute.scaled[codes]))[codes]
         else:
             share = np.bincount(codes, minlength=attribute.size) / len(codes)
@@ -217,7 +219,7 @@ def _sample(line: Ints, rng: np.random.Generator) -> Ints:
 
 def _spent(job: _Job, rows: Ints, started: Started) -> int:
     """Loss of everybody who has a group, and all that can be lost for those who have none."""
-    from oneoff.kernels.matching import UNIT
+    from oneoff.kernels.space import UNIT
 
     groups = _gathered(started[1], rows)
     return job.loss(groups) + (len(rows) - len(groups[1])) * len(job.table.quasi) * UNIT

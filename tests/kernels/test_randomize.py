@@ -1,0 +1,114 @@
+"""Orders, halves and walks in regular graphs against plain searches and Python's integers."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneoff.kernels.randomize import half, near_first, walk
+
+
+class Bits:
+    """Splitmix64 in Python's integers."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed
+
+    def draw(self) -> int:
+        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        z = self.state
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+        return z ^ z >> 31
+
+    def below(self, bound: int) -> int:
+        return (self.draw() >> 32) * bound >> 32
+
+
+def test_the_twin_is_splitmix64() -> None:
+    """The numbers that other implementations give for this seed."""
+    bits = Bits(1234567)
+    assert [bits.draw() for _ in range(3)] == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+
+
+@st.composite
+def graphs(draw: st.DrawFn, even: bool = False) -> np.ndarray:
+    """A union of permutations, slots in random order; a person may stand in a row twice."""
+    n, degree = draw(st.integers(1, 12)), 2 * draw(st.integers(1, 3)) if even else draw(st.integers(1, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return rng.permuted(np.stack([rng.permutation(n) for _ in range(degree)], axis=1), axis=1).astype(np.int32)
+
+
+@given(graphs(), st.integers(0, 2**32))
+def test_neighbours_come_near_each_other(edges: np.ndarray, seed: int) -> None:
+    roots = np.random.default_rng(seed).permutation(len(edges))
+    expected: list[int] = []
+    for root in roots.tolist():
+        waiting = deque([root] if root not in expected else [])
+        expected += waiting
+        while waiting:
+            new = [i for i in dict.fromkeys(edges[waiting.popleft()].tolist()) if i not in expected]
+            waiting += new
+            expected += new
+    assert near_first(edges, roots).tolist() == expected
+
+
+@given(graphs(even=True), st.integers(0, 2**64 - 1))
+def test_a_half_takes_every_other_edge_of_each_cycle(edges: np.ndarray, seed: int) -> None:
+    """Rows are shuffled; then neighbours in a row are paired, and the visits of a person as they come."""
+    bits, (n, degree) = Bits(seed), edges.shape
+    rows = edges.tolist()
+    for row in rows:
+        for t in range(degree - 1, 0, -1):
+            u = bits.below(t + 1)
+            row[t], row[u] = row[u], row[t]
+    every = [(j, t) for j in range(n) for t in range(degree)]
+    at_person = {}
+    for person in range(n):
+        visits = [(j, t) for j, t in every if rows[j][t] == person]
+        for one, other in zip(visits[::2], visits[1::2], strict=True):
+            at_person[one], at_person[other] = other, one
+    stays: dict[tuple[int, int], bool] = {}
+    for j, t in every:
+        if (j, t) in stays:
+            continue
+        edge, stay = (j, t + bits.draw() % 2), True
+        while edge not in stays:
+            stays[edge] = stay
+            edge, stay = (at_person[edge] if not stay else (edge[0], edge[1] ^ 1)), not stay
+    state = np.array([seed], dtype=np.uint64)
+    kept = half(edges.copy(), state)
+    assert kept.tolist() == [[rows[j][t] for t in range(degree) if stays[j, t]] for j in range(n)]
+    assert int(state[0]) == bits.state
+
+
+@given(graphs(), st.integers(0, 2**64 - 1))
+def test_walks_end_at_free_people(edges: np.ndarray, seed: int) -> None:
+    """The same walks, kept as lists of steps; a walk that comes back to a record forgets the loop."""
+    bits, (n, degree) = Bits(seed), edges.shape
+    starts = np.random.default_rng(seed).permutation(n)
+    slot, owner = [-1] * n, [-1] * n
+    for j in range(n):
+        first = bits.below(degree)
+        free = [t % degree for t in range(first, first + degree) if owner[edges[j, t % degree]] < 0]
+        if free:
+            slot[j], owner[edges[j, free[0]]] = free[0], j
+    for first in starts.tolist():
+        path: dict[int, int] = {}
+        j = first
+        while j >= 0 and slot[first] < 0:
+            path = dict(list(path.items())[: list(path).index(j)]) if j in path else path
+            t = bits.below(degree)
+            while t == slot[j]:
+                t = bits.below(degree)
+            path[j] = t
+            j = owner[edges[j, t]]
+        for j, t in path.items():
+            slot[j] = t
+        for j, t in path.items():
+            owner[edges[j, t]] = j
+    assert walk(edges, starts, np.array([seed], dtype=np.uint64)).tolist() == slot
+    assert sorted(int(edges[j, t]) for j, t in enumerate(slot)) == list(range(n))

@@ -1,0 +1,85 @@
+"""Swaps between parts, one after the other on labels; parts that keep their rule."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oneoff.kernels.ring import lexicographic_parts, swap_between
+from oneoff.mechanisms.space import space_of
+from oneoff.models import Counts, KAnonymity
+from oneoff.table import Table
+from tests.tables import promises, tables
+from tests.twins import box_loss
+
+REACH, LARGEST = 3, 6
+
+
+def swapped(table: Table, order: list[int], start: list[int], near: list[int], l: int) -> list[int]:  # noqa: E741
+    """Everybody in turn, with the next few in `near`: they change places if both parts together then lose less."""
+    order = list(order)
+    part_of_place = np.repeat(np.arange(len(start) - 1), np.diff(start))
+
+    def members(p: int) -> list[int]:
+        return order[start[p] : start[p + 1]]
+
+    def lost(*parts: int) -> float:
+        return sum(len(members(p)) * box_loss(table, np.array(members(p))) for p in parts)
+
+    def fits(p: int, v: int) -> bool:
+        return l == 0 or (sum(table.values[members(p)] == v) + 1) * l <= len(members(p))
+
+    for at in range(len(near)):
+        for i, j in [(near[at], other) for other in near[at + 1 : at + 1 + REACH]]:
+            here, there = order.index(i), order.index(j)
+            a, b = part_of_place[here], part_of_place[there]
+            if a == b or max(len(members(a)), len(members(b))) > LARGEST:
+                continue
+            x, y = table.values[[i, j]].tolist()
+            if x != y and not (fits(a, y) and fits(b, x)):
+                continue
+            before = lost(a, b)
+            order[here], order[there] = j, i
+            if lost(a, b) >= before - 1e-9:
+                order[here], order[there] = i, j
+    return order
+
+
+@settings(max_examples=60)
+@given(tables(most=10), st.integers(0, 3), st.data())
+def test_swaps_are_those_that_lower_the_loss(table: Table, l: int, data: st.DataObject) -> None:  # noqa: E741
+    cuts = data.draw(st.sets(st.integers(1, max(1, table.rows - 1)), max_size=4)) - {table.rows}
+    start = [0, *sorted(cuts), table.rows]
+    before, near = (data.draw(st.permutations(range(table.rows))) for _ in range(2))
+    member = np.array(before)
+    swap_between(table.codes, table.values, space_of(table), member, np.array(start), np.array(near), REACH, l, LARGEST)
+    assert member.tolist() == swapped(table, before, start, near, l)
+
+
+@given(tables(most=20), st.data())
+def test_parts_keep_the_rule_that_the_whole_table_keeps(table: Table, data: st.DataObject) -> None:
+    model = data.draw(promises(table))
+    order = np.lexsort(table.codes.T[::-1])
+    rows, values = np.ascontiguousarray(table.codes[order]), table.values[order]
+    rule = model.rule(table.counts, table.rows)
+    begins = lexicographic_parts(rows, values, rule, 1)
+    edges = [*np.flatnonzero(begins).tolist(), table.rows]
+    assert edges[0] == 0
+    if not model.holds(Counts.of_groups(np.zeros(table.rows, np.int64), table.values), table.counts):
+        return
+    for first, last in pairwise(edges):
+        assert model.holds(Counts.of_groups(np.zeros(last - first, np.int64), values[first:last]), table.counts)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_runs_that_need_no_help_are_divided_as_if_alone(seed: int) -> None:
+    rng, rule = np.random.default_rng(seed), KAnonymity(2).rule([40], 40)
+    rows = np.concatenate((np.repeat(np.arange(4), 10)[:, None], rng.integers(0, 3, (40, 2))), axis=1).astype(np.int32)
+    rows, values = np.ascontiguousarray(rows[np.lexsort(rows.T[::-1])]), np.zeros(40, np.int32)
+    runs = [np.ascontiguousarray(rows[first : first + 10, 1:]) for first in range(0, 40, 10)]
+    alone = [lexicographic_parts(run, values[:10], rule, 2) for run in runs]
+    assert lexicographic_parts(rows, values, rule, 2).tolist() == np.concatenate(alone).tolist()
