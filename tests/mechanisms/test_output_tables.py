@@ -443,3 +443,33 @@ def test_drawing_follows_the_table() -> None:
         if (chance > 0).sum() > 1:
             common = chance > 1e-3
             assert chisquare(seen[common], chance[common] / chance[common].sum() * seen[common].sum()).pvalue > 1e-5
+
+
+def answer_of(tables: list[int], cost: list[float], gap: float = 0.0) -> shapes.Answer:
+    """Tables with one entry each, which says by its weight whose it is."""
+    table = np.array(tables)
+    entries = shapes.Sparse(table, np.zeros_like(table), np.zeros_like(table), np.array(cost)[table].astype(np.int64))
+    return shapes.Answer(entries, np.array(cost), np.array(cost) / 10, gap)
+
+
+def test_answers_are_joined_in_the_order_of_their_shapes() -> None:
+    first, second = answer_of([1, 0], [5.0, 2.0], gap=0.5), answer_of([0], [9.0])
+    both = shapes.joined([(np.array([2, 0]), first), (np.array([1]), second)])
+    assert (both.cost.tolist(), both.aside.tolist(), both.gap) == ([2, 9, 5], [0.2, 0.9, 0.5], 0.5)
+    assert both.cost[both.entries.table].tolist() == both.entries.weight.tolist()
+
+
+def test_an_answer_for_some_of_the_shapes() -> None:
+    some = answer_of([0, 1, 2, 2], [5.0, 2.0, 7.0]).only(np.array([True, False, True]))
+    assert some.cost.tolist() == [5, 7]
+    assert some.entries.table.tolist() == [0, 1, 1]
+    assert some.entries.weight.tolist() == [5, 7, 7]
+
+
+def test_what_is_asked_of_people_in_parts() -> None:
+    task = shapes.Task(LINE, Limits(Fraction(1, 2), (Fraction(1, 3),)), solver="highs")
+    parts = task.of_parts(4)
+    assert (parts.limits.delta, parts.limits.ceilings) == (Fraction(1, 8), (Fraction(1, 3),))
+    assert parts.limits.total * 4 == task.limits.total
+    assert (task.most_rows, parts.solver) == (0, "highs")
+    assert shapes.Task(LINE, task.limits).most_rows > shapes.Task(LINE, Limits(Fraction(1, 2))).most_rows > 0
