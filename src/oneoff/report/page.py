@@ -28,7 +28,6 @@ from oneoff.report.words import (
     risk_rows,
 )
 from oneoff.table import Table
-from oneoff.table.classes import look_alikes
 from oneoff.utility import Masking, Utility
 
 __all__ = ["figure", "html_list", "html_page", "html_table", "report_html"]
@@ -276,7 +275,7 @@ def _risk(verdict: Verdict, table: Table) -> Iterator[str]:
     after = verdict.per_person().get("group_size")
     if after is None or _by_column(verdict):  # who is in a large hidden group may stand out by several columns
         return
-    classes = look_alikes(list(table.codes.T))
+    classes = table.look_alikes
     then = " After, it is the hidden group, anybody of which may be behind a record." if _hides_groups(verdict) else ""
     yield figure(
         group_size_plot(np.bincount(classes)[classes], after),
