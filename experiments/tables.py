@@ -79,7 +79,7 @@ def resampled(table: Table, rows: int, seed: int = 0) -> Table:
     """So many people drawn from a table: without repeats as long as there are enough."""
     draw = np.random.default_rng(seed)
     chosen = draw.choice(table.rows, rows, replace=rows > table.rows)
-    return Table(table.quasi, table.codes[chosen], table.sensitive, table.values[chosen])
+    return table.take(chosen)
 
 
 def timed(run: Callable[[], Any]) -> tuple[Any, float]:

@@ -31,8 +31,9 @@ from together import MOST, small_groups
 import oneoff
 from oneoff.audit.exposure import knowledge, posterior_of, record_posterior, value_belief
 from oneoff.audit.recognition import Recognition, recognition
-from oneoff.mechanisms.mutual_cover import mutual_cover
-from oneoff.mechanisms.output_tables import Limits, random_output_tables
+from oneoff.mechanisms.masking import mutual_cover
+from oneoff.mechanisms.masking.output_tables import random_output_tables
+from oneoff.mechanisms.masking.shapes import Limits
 from oneoff.models import Model, parse
 from oneoff.plans import Cover
 from oneoff.plans.cover import TOTAL

@@ -12,7 +12,7 @@ from oneoff.errors import BadValue, MethodMismatch, nearest
 from oneoff.mechanisms.baseline import baseline
 from oneoff.mechanisms.bucketization import anatomy, exact_size, multi_size, two_size
 from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring, slow_matching
-from oneoff.mechanisms.mutual_cover import mutual_cover
+from oneoff.mechanisms.masking import mutual_cover
 from oneoff.mechanisms.partitioning import burel, dmondrian, hilbert, mondrian, packing, sabre, transversal
 from oneoff.mechanisms.perturbation import perturbation
 from oneoff.models import EXAMPLES, DeltaProbability, KAnonymity, Model, parse

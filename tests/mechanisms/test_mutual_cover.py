@@ -14,8 +14,9 @@ from scipy.stats import chisquare
 import oneoff
 from oneoff.audit.exposure import knowledge, record_posterior
 from oneoff.errors import BadGuarantee, BadValue, HierarchyError, MethodMismatch, OneoffError, UnreachableGuarantee
-from oneoff.mechanisms.mutual_cover import mutual_cover
-from oneoff.mechanisms.output_tables import Limits, Solved, random_output_tables
+from oneoff.mechanisms.masking import mutual_cover
+from oneoff.mechanisms.masking.output_tables import Solved, random_output_tables
+from oneoff.mechanisms.masking.shapes import Limits
 from oneoff.models import DeltaProbability, LDiversity
 from oneoff.models.spec import parse
 from oneoff.plans import Cover, Partition, RandomTable
@@ -43,7 +44,7 @@ def test_tables_that_break_delta_are_not_published(monkeypatch: pytest.MonkeyPat
     made = identity_cover(people)
     nothing = Solved(groups=1, shapes=1, cost=0.0, large=0, gap=0.0, same=0)
     tables = iter(made.tables)
-    module = sys.modules["oneoff.mechanisms.mutual_cover"]
+    module = sys.modules["oneoff.mechanisms.masking.mutual_cover"]
     monkeypatch.setattr(module, "mondrian", lambda *arguments, **options: made.partition)
     monkeypatch.setattr(module, "random_output_tables", lambda *arguments, **options: (next(tables), nothing))
     with pytest.raises(OneoffError, match="nothing was published"):

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import chisquare
 
-from oneoff.mechanisms import large_tables, output_tables
-from oneoff.mechanisms.output_tables import Limits, Solved, dealt, random_output_tables
-from oneoff.mechanisms.table_pieces import _divided
+from oneoff.mechanisms.masking import large_tables, programs, shapes, solving
+from oneoff.mechanisms.masking.output_tables import Solved, dealt, random_output_tables
+from oneoff.mechanisms.masking.shapes import Limits
+from oneoff.mechanisms.masking.table_pieces import _divided
 from oneoff.plans import RandomTable
 from oneoff.plans.cover import TOTAL
 from oneoff.table import Attribute, Table
@@ -202,7 +203,7 @@ def test_tables_cost_as_little_as_the_program_says(drawn: Drawn, solver: str) ->
 def test_tables_in_pieces_keep_every_limit(drawn: Drawn, solver: str) -> None:
     """Also where everybody is needed, and a table cannot be divided."""
     few, none = {"_MOST_ROWS": 4, "_WITH_CEILINGS": 4}, {"_MOST_PAIRS": 0, "_WITH_CEILINGS": 0}
-    with mock.patch.multiple(output_tables, **few), mock.patch.multiple(large_tables, **none):
+    with mock.patch.multiple(shapes, **few), mock.patch.multiple(programs, **none):
         table, solved = random_output_tables(*drawn, solver=solver)
     assert_limits_are_kept(table, drawn)
     assert solved.same == 0
@@ -309,8 +310,8 @@ def test_large_tables_and_small_ones_cost_the_same(ground: Ground, monkeypatch: 
     code = rng.integers(0, 12, 160).astype(np.int32)
     limits = Limits(Fraction(1, 9))
     expected = random_output_tables(code, code, group, ground, limits)[1].cost
-    monkeypatch.setattr(output_tables, "_MOST_ROWS", 3)  # everything goes to HiGHS
-    monkeypatch.setattr(large_tables, "_FULL", 20)  # and not with all pairs
+    monkeypatch.setattr(shapes, "_MOST_ROWS", 3)  # everything goes to HiGHS
+    monkeypatch.setattr(programs, "_FULL", 20)  # and not with all pairs
     table, solved = random_output_tables(code, code, group, ground, limits)
     assert solved.large == 4
     assert highest(dense(table, 12), group) <= limits.delta
@@ -344,9 +345,9 @@ def test_tables_too_large_to_solve_are_made_smaller(
     limits = Limits(Fraction(1, 20), ceilings)
     expected = random_output_tables(code, values, group, ground, limits)[1]
     for name, few in {"_FULL": 20, "_MOST_PAIRS": 30, "_WITH_CEILINGS": 100, "_FULL_WITH_CEILINGS": 150}.items():
-        monkeypatch.setattr(large_tables, name, few)
+        monkeypatch.setattr(programs, name, few)
     for name in ("_MOST_ROWS", "_WITH_CEILINGS"):
-        monkeypatch.setattr(output_tables, name, 3)
+        monkeypatch.setattr(shapes, name, 3)
     table, solved = random_output_tables(code, values, group, ground, limits)
     assert_limits_are_kept(table, Drawn(code, values, group, ground, limits))
     assert solved.gap == 1.0
@@ -366,9 +367,9 @@ def test_pieces_have_the_shares_of_their_table(drawn: list[tuple[int, int, int]]
     columns = np.random.default_rng(len(drawn)).permutation(np.unique(rows[:, 0]))
     for many in (2, 8):
         pieces = _divided(rows, columns, many)
-        assert (np.bincount(pieces.row, pieces.shapes.rows[:, 1]) == many * rows[:, 1]).all()
-        assert np.array_equal(pieces.shapes.rows[:, [0, 2]], rows[pieces.row][:, [0, 2]])
-        assert np.array_equal(pieces.shapes.columns, columns[pieces.column])
+        assert (np.bincount(pieces.row, pieces.shapes.rows.items[:, 1]) == many * rows[:, 1]).all()
+        assert np.array_equal(pieces.shapes.rows.items[:, [0, 2]], rows[pieces.row][:, [0, 2]])
+        assert np.array_equal(pieces.shapes.columns.items, columns[pieces.column])
         highest = dict.fromkeys(range(3), -1)
         for p in range(many):
             own, shown = pieces.shapes.one(p)
@@ -420,14 +421,13 @@ def test_a_table_the_simplex_gives_up_on_goes_to_highs(monkeypatch: pytest.Monke
     group = np.repeat(np.arange(3), 10).astype(np.int32)
     code = np.tile([0, 0, 1, 3, 4, 7, 8, 9, 9, 11], 3).astype(np.int32)
     expected = random_output_tables(code, code, group, LINE, Limits(Fraction(1, 4)))[1]
-    solve = output_tables._columns
+    solve = solving.solve_small
 
     def gives_up(*arguments: Any) -> Any:
-        part, found = solve(*arguments)
-        found[:, 1] = -1.0
-        return part, found
+        found = solve(*arguments)
+        return found._replace(aside=np.full_like(found.aside, -1.0))
 
-    monkeypatch.setattr(output_tables, "_columns", gives_up)
+    monkeypatch.setattr(solving, "solve_small", gives_up)
     table, solved = random_output_tables(code, code, group, LINE, Limits(Fraction(1, 4)))
     assert solved.cost == pytest.approx(expected.cost, rel=1e-5)
     assert highest(dense(table, 12), group) <= Fraction(1, 4)
@@ -443,3 +443,33 @@ def test_drawing_follows_the_table() -> None:
         if (chance > 0).sum() > 1:
             common = chance > 1e-3
             assert chisquare(seen[common], chance[common] / chance[common].sum() * seen[common].sum()).pvalue > 1e-5
+
+
+def answer_of(tables: list[int], cost: list[float], gap: float = 0.0) -> shapes.Answer:
+    """Tables with one entry each, which says by its weight whose it is."""
+    table = np.array(tables)
+    entries = shapes.Sparse(table, np.zeros_like(table), np.zeros_like(table), np.array(cost)[table].astype(np.int64))
+    return shapes.Answer(entries, np.array(cost), np.array(cost) / 10, gap)
+
+
+def test_answers_are_joined_in_the_order_of_their_shapes() -> None:
+    first, second = answer_of([1, 0], [5.0, 2.0], gap=0.5), answer_of([0], [9.0])
+    both = shapes.joined([(np.array([2, 0]), first), (np.array([1]), second)])
+    assert (both.cost.tolist(), both.aside.tolist(), both.gap) == ([2, 9, 5], [0.2, 0.9, 0.5], 0.5)
+    assert both.cost[both.entries.table].tolist() == both.entries.weight.tolist()
+
+
+def test_an_answer_for_some_of_the_shapes() -> None:
+    some = answer_of([0, 1, 2, 2], [5.0, 2.0, 7.0]).only(np.array([True, False, True]))
+    assert some.cost.tolist() == [5, 7]
+    assert some.entries.table.tolist() == [0, 1, 1]
+    assert some.entries.weight.tolist() == [5, 7, 7]
+
+
+def test_what_is_asked_of_people_in_parts() -> None:
+    task = shapes.Task(LINE, Limits(Fraction(1, 2), (Fraction(1, 3),)), solver="highs")
+    parts = task.of_parts(4)
+    assert (parts.limits.delta, parts.limits.ceilings) == (Fraction(1, 8), (Fraction(1, 3),))
+    assert parts.limits.total * 4 == task.limits.total
+    assert (task.most_rows, parts.solver) == (0, "highs")
+    assert shapes.Task(LINE, task.limits).most_rows > shapes.Task(LINE, Limits(Fraction(1, 2))).most_rows > 0

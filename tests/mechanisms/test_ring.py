@@ -18,6 +18,7 @@ from oneoff.mechanisms.space import space_of
 from oneoff.models import BetaLikeness, Counts, DeltaProbability, Joined, KAnonymity, LDiversity, Model
 from oneoff.plans import Links, Partition
 from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Ragged
 from tests.tables import tables
 from tests.twins import box_loss
 
@@ -153,7 +154,7 @@ def test_figure_5_each_of_the_three_equally_likely() -> None:
 
 def test_tables_2_and_3_five_patients() -> None:
     zips, ages = [901152, 901157, 901578, 902398, 902301], [30, 28, 15, 48, 20]
-    links = rings(np.arange(5), np.array([0, 3, 5]), np.array([2, 2]), np.random.default_rng(1))
+    links = rings(Ragged(np.array([0, 3, 5]), np.arange(5)), np.array([2, 2]), np.random.default_rng(1))
     shown = [(min(ages[i] for i in c), max(ages[i] for i in c)) for c in covers(links)]
     assert shown == [(28, 30), (15, 28), (15, 30), (20, 48), (20, 48)]
     assert {zips[i] // 10 for i in covers(links)[0]} == {90115}
@@ -166,12 +167,12 @@ def test_section_5_3_four_people_lose_six_in_a_ring_and_eight_in_pairs() -> None
     quasi = tuple(Attribute(f"q{j}", "categorical", np.array(["1", "2"], dtype=object)) for j in range(3))
     table = Table(quasi, codes, None, np.zeros(4, dtype=np.int32))
     rng = np.random.default_rng(1)
-    assert loss(table, rings(np.arange(4), np.array([0, 4]), np.array([2]), rng)) == 6
-    assert loss(table, rings(np.arange(4), np.array([0, 2, 4]), np.array([2, 2]), rng)) == 8
+    assert loss(table, rings(Ragged(np.array([0, 4]), np.arange(4)), np.array([2]), rng)) == 6
+    assert loss(table, rings(Ragged(np.array([0, 2, 4]), np.arange(4)), np.array([2, 2]), rng)) == 8
 
 
 def test_section_6_two_values_alternate() -> None:
-    order, _ = arranged(np.arange(4), np.array([0, 4]), np.array([0, 0, 1, 1]), 2)
+    (_, order), _ = arranged(Ragged(np.array([0, 4]), np.arange(4)), np.array([0, 0, 1, 1]), 2)
     values = np.array([0, 0, 1, 1])[order]
     assert values.tolist() in ([0, 1, 0, 1], [1, 0, 1, 0])
 
@@ -188,7 +189,7 @@ def test_any_l_neighbours_differ_and_rounds_repeat_nothing(l: int, shapes: list[
         return
     start = np.concatenate(([0], np.cumsum([len(part) for part in parts])))
     values = np.concatenate(parts)
-    order, turn = arranged(np.arange(len(values)), start, values, l)
+    (_, order), turn = arranged(Ragged(start, np.arange(len(values))), values, l)
     for first, last in pairwise(start):
         assert sorted(order[first:last]) == list(range(first, last))
         lined = values[order[first:last]]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.table import classes as module
-from oneoff.table.classes import look_alikes, risk_of_classes
+from oneoff.table.classes import Classes, look_alikes, risk_of_classes
 
 rows = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.tuples(*[st.sampled_from([0, 1, 2, 2**31 - 1])] * width), min_size=1, max_size=30)
@@ -68,3 +68,22 @@ def test_at_risk_is_small_unless_a_threshold_is_chosen() -> None:
         "people_at_risk": 5,
         "share_at_risk": 0.5,
     }
+
+
+def test_classes_count_who_is_unique_and_what_is_common() -> None:
+    """Against a look at every row."""
+    rng = np.random.default_rng(3)
+    columns = [rng.integers(0, size, 40).astype(np.int32) for size in (2, 4, 3)]
+    other = rng.integers(0, 3, 40).astype(np.int32)
+    classes = Classes.of(columns)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    assert classes.unique == sum(rows.count(row) == 1 for row in rows)
+    for j in range(3):
+        without = [row[:j] + row[j + 1 :] for row in rows]
+        assert classes.unique_without(j) == sum(without.count(row) == 1 for row in without)
+    for c, most in enumerate(classes.most_common(other).tolist()):
+        own = tuple(int(codes[c]) for codes in classes.codes)
+        inside = [int(value) for row, value in zip(rows, other, strict=True) if row == own]
+        assert len(inside) == classes.counts[c]
+        assert most == max(inside.count(value) for value in inside)
+    assert Classes.of(columns[:1]).unique_without(0) == 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "methods", "profile"]
 
-_OPTIONS = "What the options mean is in docs/methods, a page for each method."
+_OPTIONS = "What the options mean is in docs/explanation/methods, a page for each method."
 
 
 def profile(

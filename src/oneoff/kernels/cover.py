@@ -1,4 +1,4 @@
-"""Random output tables by column generation (the loops of `mechanisms.mutual_cover`).
+"""Random output tables by column generation (the loops of `mechanisms.masking`).
 
 A table moves people from rows (equal values, w_i people each) to columns (values that may be shown). Every column is a
 sum of bundles: one unit of people, at most delta * w_i of it from row i and at most a ceiling of it with one sensitive

@@ -19,22 +19,19 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee, listing
+from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing
 from oneoff.models import Caps, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.models.posterior import breaking
 from oneoff.plans import Channel
 from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["count_variance", "paper_channel", "perturbation", "repaired_channel", "variance_channel"]
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _SCALE = 2**40  # weights are rounded to this: finer than any table can tell
 _MOST_VALUES = 1000
@@ -70,7 +67,7 @@ def perturbation(
         return Channel(np.eye(len(table.counts), dtype=np.int64))
     made = makers[channel](table.counts, caps, table.sensitive)
     if breaking(made.joint(table.counts), caps).any():
-        raise OneoffError(f"the channel breaks {model.spec()}: a defect, nothing was published")
+        raise Defect(f"the channel breaks {model.spec()}")
     return made
 
 
@@ -110,7 +107,7 @@ def _with_absent(weight: Ints, counts: Ints) -> Ints:
 
 
 def paper_channel(counts: Ints, caps: Caps, sensitive: Attribute | None = None) -> Channel:
-    """Theorem 3: keep i with probability alpha_i, otherwise take any value with equal chances.
+    """Theorem 3: keep i with probability alpha_i, otherwise take any value with equal probabilities.
 
     Pr(i -> i) = gamma_i C and Pr(i -> v) = (1 - gamma_i C) / (m - 1), with C = 1 / (max gamma + m - 1).
     """
@@ -129,7 +126,7 @@ def paper_channel(counts: Ints, caps: Caps, sensitive: Attribute | None = None) 
     return made
 
 
-def _violation(made: Channel, counts: Ints, caps: Caps, bad: npt.NDArray[np.bool_], sensitive: Attribute | None) -> str:
+def _violation(made: Channel, counts: Ints, caps: Caps, bad: Flags, sensitive: Attribute | None) -> str:
     """The worst belief that the channel would allow, in words."""
     joint = made.joint(counts)
     seen = joint.sum(axis=1)
@@ -177,8 +174,9 @@ def _least_variance(start: Floats, shares: Floats, caps: Caps) -> Floats:
     from scipy.optimize import LinearConstraint, minimize
 
     m = len(start)
-    bounds = np.concatenate([_allowed(caps.ceiling, shares), -_allowed(caps.floor, shares)]) if caps.floor else None
-    bounds = _allowed(caps.ceiling, shares) if bounds is None else bounds
+    bounds = _allowed(caps.ceiling, shares)
+    if caps.floor:
+        bounds = np.concatenate([bounds, -_allowed(caps.floor, shares)])
     sums = np.tile(np.eye(m), m)
     best, least = start, count_variance(start, shares)
     course = np.random.default_rng(0)  # a search that begins where all values are alike would never leave it
@@ -249,7 +247,7 @@ def _shares(counts: Ints) -> list[Fraction]:
 def _refuse(table: Table, caps: Caps) -> None:
     """What no channel can do, or none of ours."""
     if caps.sets:
-        raise OneoffError("channels are made for ceilings on single values, not on sets of them")
+        raise MethodMismatch("channels are made for ceilings on single values, not on sets of them")
     if table.keep:
         raise BadValue(
             "columns to keep cannot be published beside exact quasi-identifiers",

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OneoffError
+from oneoff.errors import Defect
+from oneoff.table.arrays import Codes, Floats, Ints, Ragged
 
 __all__ = ["Channel"]
 
@@ -24,15 +25,15 @@ _MOST = 2**62
 class Channel:
     """A person with value i is published with value v with probability weight[v, i] / total."""
 
-    weight: npt.NDArray[np.int64]
+    weight: Ints
 
     def __post_init__(self) -> None:
         square = self.weight.ndim == 2 and self.weight.shape[0] == self.weight.shape[1] > 0
         if not square or (self.weight < 0).any():
-            raise OneoffError("a channel needs a square matrix of whole numbers that are not negative")
+            raise Defect("a channel needs a square matrix of whole numbers that are not negative")
         sums = self.weight.astype(object).sum(axis=0)
         if len(set(sums.tolist())) != 1 or not 0 < int(sums[0]) < _MOST:
-            raise OneoffError("the columns of a channel do not have the same sum")
+            raise Defect("the columns of a channel do not have the same sum")
         self.weight.flags.writeable = False
 
     @property
@@ -44,7 +45,7 @@ class Channel:
         return int(self.weight[:, 0].sum())
 
     @cached_property
-    def matrix(self) -> npt.NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """The probabilities, a column for each true value."""
         return self.weight / self.total
 
@@ -53,13 +54,11 @@ class Channel:
         exact: npt.NDArray[Any] = self.weight.astype(object) * counts.astype(object)
         return exact
 
-    def draw(self, values: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> npt.NDArray[np.int32]:
+    def draw(self, values: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> Codes:
         """What everybody shows, each drawn on its own."""
-        order = np.argsort(values, kind="stable")
-        ends = np.cumsum(np.bincount(values, minlength=self.values))
         shown = np.empty(len(values), dtype=np.int32)
-        for i, people in enumerate(np.split(order, ends[:-1])):
-            if len(people):
-                dice = rng.integers(0, self.total, len(people))
-                shown[people] = np.searchsorted(np.cumsum(self.weight[:, i]), dice, side="right")
+        people = Ragged.of_owners(values, self.values)
+        for i in np.flatnonzero(people.lengths).tolist():
+            dice = rng.integers(0, self.total, len(people[i]))
+            shown[people[i]] = np.searchsorted(np.cumsum(self.weight[:, i]), dice, side="right")
         return shown

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OneoffError
+from oneoff.errors import Defect
 from oneoff.plans.partition import Partition
+from oneoff.table.arrays import Codes, Flags, Ints, Ragged
 
 __all__ = ["LARGEST_GROUP", "TOTAL", "Columns", "Cover", "RandomTable"]
-
-Ints = npt.NDArray[np.int64]
 
 TOTAL = 2**40  # what the weights of a row sum up to
 LARGEST_GROUP = 2**22  # people whose weights are still added up exactly in 64 bits
@@ -32,7 +31,7 @@ class Columns(NamedTuple):
     everybody: npt.NDArray[Any]
     likeliest: npt.NDArray[Any]
 
-    def above(self, delta: Fraction) -> npt.NDArray[np.bool_]:
+    def above(self, delta: Fraction) -> Flags:
         """In which columns does the likeliest have more than the part delta of everybody? In whole numbers."""
         part, whole = self.likeliest, self.everybody
         if max(int(part.max()) * delta.denominator, int(whole.max()) * delta.numerator) >= 2**63:
@@ -49,26 +48,30 @@ class RandomTable:
              unless exact limits ask for weights that differ by one.
     """
 
-    row: npt.NDArray[np.int32]
+    row: Codes
     start: Ints
-    code: npt.NDArray[np.int32]
+    code: Codes
     weight: Ints
 
     def __post_init__(self) -> None:
-        entries = np.diff(self.start)
-        fits = len(self.code) == len(self.weight) == int(self.start[-1]) and int(self.start[0]) == 0
-        if not fits or (entries < 1).any() or (self.weight <= 0).any():
-            raise OneoffError("a row of a random output table is empty or has weights that are not positive")
+        fits = len(self.code) == len(self.weight)
+        if not fits or (self.codes.lengths < 1).any() or (self.weight <= 0).any():
+            raise Defect("a row of a random output table is empty or has weights that are not positive")
         if (np.add.reduceat(self.weight, self.start[:-1]) != TOTAL).any():
-            raise OneoffError("the weights of a row of a random output table do not sum up to the total")
-        if len(np.unique(self.row)) != len(entries) or int(self.row.min()) < 0 or int(self.row.max()) >= len(entries):
-            raise OneoffError("a row of a random output table is nobody's, or somebody has none")
+            raise Defect("the weights of a row of a random output table do not sum up to the total")
+        if len(np.unique(self.row)) != self.rows or int(self.row.min()) < 0 or int(self.row.max()) >= self.rows:
+            raise Defect("a row of a random output table is nobody's, or somebody has none")
         for array in (self.row, self.start, self.code, self.weight):
             array.flags.writeable = False
 
+    @cached_property
+    def codes(self) -> Ragged:
+        """What every row may show."""
+        return Ragged(self.start, self.code)
+
     @property
     def rows(self) -> int:
-        return len(self.start) - 1
+        return len(self.codes)
 
     @cached_property
     def people(self) -> Ints:
@@ -76,17 +79,17 @@ class RandomTable:
         return np.bincount(self.row, minlength=self.rows).astype(np.int64)
 
     @cached_property
-    def owner(self) -> npt.NDArray[np.int32]:
+    def owner(self) -> Codes:
         """The row of every entry."""
-        return np.repeat(np.arange(self.rows, dtype=np.int32), np.diff(self.start))
+        return self.codes.owner.astype(np.int32)
 
-    def group_of_rows(self, group: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    def group_of_rows(self, group: Codes) -> Codes:
         """The group each row belongs to."""
         found = np.empty(self.rows, dtype=np.int32)
         found[self.row] = group
         return found
 
-    def columns(self, group: npt.NDArray[np.int32]) -> Columns:
+    def columns(self, group: Codes) -> Columns:
         """Definition 5 asks that the likeliest has at most the part delta of everybody, in each of these."""
         where = self.group_of_rows(group)[self.owner].astype(np.int64)
         order = np.lexsort((self.code, where))
@@ -106,7 +109,7 @@ class RandomTable:
         entry = order[place]
         return np.where(key[entry] == wanted, self.weight[entry], 0)
 
-    def draw(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+    def draw(self, rng: np.random.Generator) -> Codes:
         """What everybody shows, each drawn on its own."""
         dice, entry = rng.integers(0, TOTAL, len(self.row)), self.start[self.row]
         undecided = np.arange(len(self.row))
@@ -136,15 +139,15 @@ class Cover:
 
     def __post_init__(self) -> None:
         if self.tables and int(self.partition.size.max()) > LARGEST_GROUP:
-            raise OneoffError("a group is too large for its weights to be added up exactly")
+            raise Defect("a group is too large for its weights to be added up exactly")
         for table in self.tables:
             if len(table.row) != len(self.partition.group):
-                raise OneoffError("a random output table is not one for these people")
+                raise Defect("a random output table is not one for these people")
             where = table.group_of_rows(self.partition.group)
             if not np.array_equal(where[table.row], self.partition.group):
-                raise OneoffError("people of different groups share a row of a random output table")
+                raise Defect("people of different groups share a row of a random output table")
         if self.redraw is not None and self.redraw.shape != (self.partition.groups, len(self.tables)):
-            raise OneoffError("the chances of drawing again do not fit the groups")
+            raise Defect("the probabilities of drawing again do not fit the groups")
 
     @property
     def joint(self) -> bool:

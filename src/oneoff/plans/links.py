@@ -13,11 +13,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OneoffError
+from oneoff.errors import Defect
+from oneoff.table.arrays import Ints, Ragged
 
 __all__ = ["Links"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +32,16 @@ class Links:
 
     def __post_init__(self) -> None:
         n = len(self.carrier)
-        if len(self.start) != n + 1 or int(self.start[0]) != 0 or int(self.start[-1]) != len(self.member):
-            raise OneoffError("the covers of the records do not fit together")
-        if n == 0 or (np.diff(self.start) < 1).any() or int(self.member.min()) < 0 or int(self.member.max()) >= n:
-            raise OneoffError("a record covers nobody, or somebody who does not exist")
+        if len(self.start) != n + 1 or n == 0:
+            raise Defect("the covers of the records do not fit together")
+        if (self.covers.lengths < 1).any() or int(self.member.min()) < 0 or int(self.member.max()) >= n:
+            raise Defect("a record covers nobody, or somebody who does not exist")
         if not np.array_equal(np.sort(self.carrier), np.arange(n)):
-            raise OneoffError("a person's value is shown by no record, or by two")
+            raise Defect("a person's value is shown by no record, or by two")
         covered = np.zeros(n, dtype=np.bool_)
-        covered[self.record[self.member == np.repeat(self.carrier, np.diff(self.start))]] = True
+        covered[self.record[self.member == self.carrier[self.record]]] = True
         if not covered.all():
-            raise OneoffError("a record shows the value of somebody it does not cover")
+            raise Defect("a record shows the value of somebody it does not cover")
         for array in (self.start, self.member, self.carrier):
             array.flags.writeable = False
 
@@ -58,13 +57,17 @@ class Links:
         return len(self.carrier)
 
     @cached_property
+    def covers(self) -> Ragged:
+        """The people that every record covers."""
+        return Ragged(self.start, self.member)
+
+    @property
     def record(self) -> Ints:
         """The record of every entry of `member`."""
-        return np.repeat(np.arange(self.rows), np.diff(self.start))
+        return self.covers.owner
 
     @cached_property
-    def matches(self) -> tuple[Ints, Ints]:
-        """(start, record): the records that cover person i are record[start[i] : start[i + 1]]."""
-        order = np.argsort(self.member, kind="stable")
-        counts = np.bincount(self.member, minlength=self.rows)
-        return np.concatenate(([0], np.cumsum(counts))), self.record[order]
+    def matches(self) -> Ragged:
+        """The records that cover every person."""
+        entries = Ragged.of_owners(self.member, self.rows)
+        return Ragged(entries.start, self.record[entries.items])

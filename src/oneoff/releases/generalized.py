@@ -69,7 +69,7 @@ def generalize(
     renamed = rng.permutation(partition.groups).astype(np.int32)
     person = rng.permutation(table.rows)
     place = np.argsort(renamed)  # boxes are numbered as the groups are published
-    start, rows = _reordered(*partition.members, place)
+    start, rows = _reordered(partition.members.start, partition.members.items, place)
     group = renamed[partition.group[person]]
     cells = _cells(table, start, rows, numeric_as)
     return _release(table, model, cells, person, box=group, group=group, graph=None, method=method, against=against)

@@ -30,7 +30,6 @@ from oneoff.report.words import (
     what_it_means,
 )
 from oneoff.table import Table
-from oneoff.table.classes import look_alikes
 from oneoff.utility import Utility
 
 __all__ = ["report_html"]
@@ -184,7 +183,7 @@ def _sizes(verdict: Verdict, table: Table) -> Figure | None:
     after, crowd = verdict.per_person().get("group_size"), _crowd(verdict)
     if after is None or crowd == "bucket" or verdict.against == "prior" or by_column(verdict):
         return None
-    classes = look_alikes(list(table.codes.T))
+    classes = table.look_alikes
     caption = (
         "People by the size of the group they are in. Before, a group is everybody with exactly the same "
         f"quasi-identifiers; people further to the left are easier to recognise.{_AFTERWARDS[crowd]}"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from oneoff.errors import BadValue
+from oneoff.errors import BadValue, whole_number
 from oneoff.table.hierarchy import label_texts
 from oneoff.table.table import Attribute, Table
 
@@ -22,8 +22,7 @@ def with_bins(table: Table, many: int) -> Table:
     if attribute is None or attribute.kind != "numeric":
         got = "no sensitive column" if attribute is None else f"the categories of {attribute.name!r}"
         raise BadValue("only sensitive numbers can be put into ranges", allowed="a numeric sensitive column", got=got)
-    if not isinstance(many, int) or isinstance(many, bool) or many < 2:
-        raise BadValue("the number of ranges is not possible", allowed="a whole number from 2", got=repr(many))
+    many = whole_number(many, "bins", least=2, hint="it is the number of ranges")
     people = np.cumsum(table.counts) - table.counts / 2  # the middle of each value decides where it goes
     ranges = np.unique(np.minimum((people * many / table.rows).astype(np.int64), many - 1), return_inverse=True)[1]
     texts = label_texts(attribute.labels)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SMALL", "Risk", "look_alikes", "risk_of_classes"]
+from oneoff.table.arrays import Codes, Ints
+
+__all__ = ["SMALL", "Classes", "Risk", "look_alikes", "risk_of_classes"]
 
 SMALL = 5  # a class of fewer people is small, as statistics offices commonly see it
 
@@ -17,7 +19,7 @@ _LARGEST = 2**62
 _ALL_CLASSES = 1_000_000  # a table of so many possible classes is always cheap
 
 
-def look_alikes(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+def look_alikes(columns: Sequence[npt.NDArray[Any]]) -> Ints:
     """The class of every row, numbered from 0 without gaps; columns are arrays of codes >= 0.
 
     The columns are the digits of a number with mixed radix; whenever the next one might not fit in 64 bits the
@@ -34,7 +36,7 @@ def look_alikes(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
     return _dense(number)[0]
 
 
-def _dense(number: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
+def _dense(number: Ints) -> tuple[Ints, int]:
     top = int(number.max(initial=0)) + 1
     if top <= 4 * len(number) + _ALL_CLASSES:  # a table of all possible classes is cheaper than sorting
         used = np.zeros(top, dtype=np.bool_)
@@ -43,6 +45,50 @@ def _dense(number: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
         return place[number], int(place[-1]) + 1
     found, dense = np.unique(number, return_inverse=True)
     return dense, len(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The people who share the values of some columns.
+
+    codes[j][c]  code of class c in column j
+    members[i]   class of row i
+    counts[c]    people in class c
+    """
+
+    codes: tuple[Codes, ...]
+    members: Ints
+    counts: Ints
+
+    @staticmethod
+    def of(columns: Sequence[Codes]) -> Classes:
+        members = look_alikes(columns)
+        counts = np.bincount(members)
+        someone = np.empty(len(counts), dtype=np.int64)
+        someone[members] = np.arange(len(members))  # whoever is written last: all members have the same codes
+        return Classes(tuple(codes[someone] for codes in columns), members, counts)
+
+    @property
+    def unique(self) -> int:
+        """People who look like nobody else."""
+        return int((self.counts == 1).sum())
+
+    def unique_without(self, left_out: int) -> int:
+        """The same when one column is left out: only the distinct classes need to be merged again."""
+        others = [codes for j, codes in enumerate(self.codes) if j != left_out]
+        if not others:
+            return int(len(self.members) == 1)
+        return int((np.bincount(look_alikes(others), weights=self.counts) == 1).sum())
+
+    def most_common(self, codes: Codes) -> Ints:
+        """How often the most common code of another column occurs in each class."""
+        pairs = look_alikes([self.members, codes])
+        counts = np.bincount(pairs)
+        owner = np.empty(len(counts), dtype=np.int64)
+        owner[pairs] = self.members
+        most = np.zeros(len(self.counts), dtype=np.int64)
+        np.maximum.at(most, owner, counts)
+        return most
 
 
 @dataclass(frozen=True)
@@ -68,9 +114,7 @@ class Risk:
         return asdict(self)
 
 
-def risk_of_classes(
-    size: npt.NDArray[np.int64], alike: npt.NDArray[np.int64] | None = None, threshold: int = SMALL
-) -> Risk:
+def risk_of_classes(size: Ints, alike: Ints | None = None, threshold: int = SMALL) -> Risk:
     """The risk of people in classes of that size.
 
     alike      how many look like the people of each class wherever they are searched for; the class itself unless given

@@ -1,4 +1,4 @@
-"""Arrow columns on their way into a table: codes over distinct values, and what may become of these."""
+"""Arrow columns on their way into a table, and back: codes over distinct values, and what may become of these."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oneoff.errors import BadValue
+from oneoff.table.arrays import Codes, Flags
+from oneoff.table.encode import encode
 from oneoff.table.hierarchy import Hierarchy, label_texts
-from oneoff.table.table import MISSING_LABEL, Attribute, Codes, Kind
+from oneoff.table.table import MISSING_LABEL, Attribute, Kind, Table
 
 __all__ = [
     "MISSING_LABEL",
     "Column",
     "attribute_of",
-    "compact",
+    "column_of",
     "dictionary_array",
     "first_line",
+    "frame_of",
     "is_numeric",
     "is_text",
     "nulls_for",
@@ -100,17 +103,25 @@ class Column:
         return int(np.count_nonzero(self.codes < 0))
 
 
-def compact(codes: Codes, values: Any) -> tuple[Codes, Any]:
-    """Codes over only those values that occur and are not null or NaN."""
-    occurs = np.bincount(codes + 1, minlength=len(values) + 1)[1:] > 0
-    occurs &= ~values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-    new = np.where(occurs, np.cumsum(occurs) - 1, -1)
-    return np.append(new, -1).astype(np.int32)[codes], values.filter(pa.array(occurs))
+def column_of(name: str, values: Any, declared: Kind | None = None, tree: Hierarchy | None = None) -> Column:
+    """The values of a column as codes. It is what it is declared to be, otherwise numeric if its values are numbers."""
+    if pa.types.is_null(values.type):
+        values = values.cast(pa.string())
+    value_type = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if not (is_text(value_type) or is_numeric(value_type) or pa.types.is_boolean(value_type)):
+        raise unusable(name, f"values of type {value_type}")
+    found = encode(name, values)
+    inferred: Kind = "numeric" if is_numeric(values.type) else "categorical"
+    codes = np.where(found.codes == found.distinct, np.int32(-1), found.codes)
+    return Column(name, declared or inferred, declared is not None, codes, found.labels, tree)
 
 
-def rows_of(column: Column, wanted: npt.NDArray[np.bool_]) -> Column:
-    codes, values = compact(column.codes[wanted], column.values)
-    return replace(column, codes=codes, values=values)
+def rows_of(column: Column, wanted: Flags) -> Column:
+    """Some rows of the column, with those values only that occur in them."""
+    codes = column.codes[wanted]
+    occurs = np.bincount(codes + 1, minlength=len(column.values) + 1)[1:] > 0
+    new = np.append(np.where(occurs, np.cumsum(occurs) - 1, -1), -1).astype(np.int32)
+    return replace(column, codes=new[codes], values=column.values.filter(pa.array(occurs)))
 
 
 def with_category(column: Column, notices: list[str]) -> Column:
@@ -141,6 +152,17 @@ def attribute_of(column: Column) -> tuple[Attribute, Codes]:
         labels, rank = labels[order], np.argsort(order)[rank]
     codes = np.append(rank, -1).astype(np.int32)[column.codes]
     return Attribute(column.name, column.kind, labels, column.tree), codes
+
+
+def frame_of(table: Table) -> pa.Table:
+    """The columns of a table as they were before it was read: missing values are missing, not a category."""
+    return pa.table({attribute.name: _dictionary(attribute, codes) for attribute, codes in table.columns()})
+
+
+def _dictionary(attribute: Attribute, codes: Codes) -> pa.DictionaryArray:
+    gone = attribute.labels == MISSING_LABEL if attribute.labels.dtype.kind in "OU" else np.zeros(attribute.size, bool)
+    indices = pa.array(np.maximum(codes, 0), mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.labels, mask=gone))
 
 
 def _canonical(name: str, values: Any) -> Any:

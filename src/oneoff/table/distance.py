@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.table.arrays import Floats, Ints
 from oneoff.table.table import Attribute
 
 __all__ = ["Ground", "apart", "displacement", "ground_of"]
@@ -23,8 +24,8 @@ class Ground(NamedTuple):
     ancestor   [level, code]: the node above every code in its tree, from the code itself to the root; empty without one
     """
 
-    position: npt.NDArray[np.float64]
-    ancestor: npt.NDArray[np.int64]
+    position: Floats
+    ancestor: Ints
 
 
 def ground_of(attribute: Attribute) -> Ground:
@@ -38,14 +39,12 @@ def ground_of(attribute: Attribute) -> Ground:
 
 def displacement(
     attribute: Attribute, first: npt.NDArray[np.integer[Any]], second: npt.NDArray[np.integer[Any]]
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """The distance of every pair of codes; arrays broadcast against each other."""
     return apart(ground_of(attribute), first, second)
 
 
-def apart(
-    ground: Ground, first: npt.NDArray[np.integer[Any]], second: npt.NDArray[np.integer[Any]]
-) -> npt.NDArray[np.float64]:
+def apart(ground: Ground, first: npt.NDArray[np.integer[Any]], second: npt.NDArray[np.integer[Any]]) -> Floats:
     """The same, where the ground is at hand."""
     if len(ground.position):
         return np.asarray(np.abs(ground.position[first] - ground.position[second]))

@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, EmptyTable
+from oneoff.table.arrays import Codes, Flags, Ints, offsets
 from oneoff.table.classes import look_alikes
 from oneoff.table.hierarchy import Hierarchy, read_hierarchy
 from oneoff.table.schema import Schema
-from oneoff.table.table import Attribute, Codes, Kind
+from oneoff.table.table import Attribute
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +42,7 @@ class Encoded:
     kind: ColumnKind
     labels: pa.Array
     codes: Codes
-    counts: npt.NDArray[np.int64]
+    counts: Ints
 
     @property
     def distinct(self) -> int:
@@ -160,7 +161,7 @@ def read_values(
     quasi: Iterable[str] | str,
     sensitive: str | None = None,
     hierarchies: Mapping[str, str | os.PathLike[str] | Hierarchy] | None = None,
-) -> tuple[list[npt.NDArray[np.int32]], Attribute | None, npt.NDArray[np.int32]]:
+) -> tuple[list[Codes], Attribute | None, Codes]:
     """The codes of every quasi-identifier, the sensitive attribute, and the code of everybody's sensitive value.
 
     frame        a path or a pandas, polars or Arrow frame; an index does not matter
@@ -186,17 +187,11 @@ def read_values(
 
 def _sensitive(name: str, values: pa.ChunkedArray, hierarchy: object) -> tuple[Attribute, Codes]:
     """The domain and the codes of a column, as in a table that was read with missing="category"."""
-    import pyarrow as pa
-
-    from oneoff.table.columns import Column, attribute_of, is_numeric, with_category
+    from oneoff.table.columns import attribute_of, column_of, with_category
 
     tree = None if hierarchy is None else _tree(name, hierarchy)
-    found = encode(name, values)
-    if found.kind == "other" and not pa.types.is_null(found.labels.type):
-        raise _cannot_be_compared(name, values)
-    kind: Kind = "numeric" if tree is None and is_numeric(values.type) else "categorical"
-    codes = np.where(found.codes == found.distinct, np.int32(-1), found.codes)
-    return attribute_of(with_category(Column(name, kind, tree is not None, codes, found.labels, tree), []))
+    declared: Literal["categorical"] | None = None if tree is None else "categorical"
+    return attribute_of(with_category(column_of(name, values, declared, tree), []))
 
 
 def _tree(name: str, hierarchy: object) -> Hierarchy:
@@ -233,8 +228,7 @@ def _equality_of_lists(name: str, lists: pa.Array) -> Codes:
 
     items = _equality(name, pa.chunked_array([lists.flatten()]))
     length = pc.list_value_length(lists).fill_null(0).to_numpy().astype(np.int64)
-    offsets = np.concatenate(([0], np.cumsum(length * items.itemsize)))
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(items))]
+    buffers = [None, pa.py_buffer(offsets(length * items.itemsize)), pa.py_buffer(np.ascontiguousarray(items))]
     packed = pa.Array.from_buffers(pa.large_binary(), len(lists), buffers)
     return _numbered(_numbers(packed.dictionary_encode().indices), lists)
 
@@ -248,5 +242,5 @@ def _equality_of_structs(name: str, structs: pa.StructArray) -> Codes:
 
 def _numbered(codes: npt.NDArray[np.integer[Any]], values: pa.Array) -> Codes:
     """Codes from 1 on, and 0 where the value is missing."""
-    present: npt.NDArray[np.bool_] = values.is_valid().to_numpy(zero_copy_only=False)
+    present: Flags = values.is_valid().to_numpy(zero_copy_only=False)
     return np.where(present, codes + 1, 0).astype(np.int32)

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import HierarchyError, UnreadableFile, listing, nearest
+from oneoff.table.arrays import Codes, Ints, offsets
 
 __all__ = [
     "Hierarchy",
@@ -36,8 +37,6 @@ __all__ = [
 
 ROOT = "*"
 
-Ints = npt.NDArray[np.integer[Any]]
-
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
@@ -48,7 +47,7 @@ class Hierarchy:
     """
 
     names: tuple[tuple[str, ...], ...]
-    ancestor: npt.NDArray[np.int32]
+    ancestor: Codes
 
     def __post_init__(self) -> None:
         if self.ancestor.shape != (len(self.names), len(self.names[0])):
@@ -85,7 +84,7 @@ class Hierarchy:
     def leaves(self) -> tuple[str, ...]:
         return self.names[0]
 
-    def leaf_codes(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    def leaf_codes(self, labels: npt.NDArray[Any]) -> Codes:
         """The leaf of every label, matched by its text (22 and 22.0 are `22`, a date is `2020-03-01`)."""
         labels = np.asarray(labels)
         index = self._leaf_index_any_case if labels.dtype.kind == "b" else self._leaf_index
@@ -101,7 +100,7 @@ class Hierarchy:
             )
         return np.fromiter((index[text] for text in texts), dtype=np.int32, count=len(texts))
 
-    def lca(self, first: npt.ArrayLike, last: npt.ArrayLike) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def lca(self, first: npt.ArrayLike, last: npt.ArrayLike) -> tuple[Codes, Codes]:
         """Level and node of the lowest common ancestor of sets, given by their leftmost and rightmost leaf."""
         first, last = np.asarray(first), np.asarray(last)
         level = np.zeros(np.broadcast_shapes(first.shape, last.shape), dtype=np.int32)
@@ -109,12 +108,12 @@ class Hierarchy:
             level += row[first] != row[last]
         return level, self.ancestor[level, first]
 
-    def span(self, level: npt.ArrayLike, node: npt.ArrayLike) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def span(self, level: npt.ArrayLike, node: npt.ArrayLike) -> tuple[Codes, Codes]:
         """The first and the last leaf below nodes."""
         flat = self._flat(level, node)
         return self._first_leaf[flat], self._last_leaf[flat]
 
-    def leaves_under(self, level: npt.ArrayLike, node: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    def leaves_under(self, level: npt.ArrayLike, node: npt.ArrayLike) -> Codes:
         """How many leaves are below nodes."""
         first, last = self.span(level, node)
         return last - first + np.int32(1)
@@ -137,17 +136,16 @@ class Hierarchy:
         return flat
 
     @cached_property
-    def _offsets(self) -> npt.NDArray[np.int64]:
-        sizes = [len(level) for level in self.names]
-        return np.cumsum([0, *sizes[:-1]])
+    def _offsets(self) -> Ints:
+        return offsets([len(level) for level in self.names])
 
     @cached_property
-    def _first_leaf(self) -> npt.NDArray[np.int32]:
+    def _first_leaf(self) -> Codes:
         starts = [np.flatnonzero(np.diff(row, prepend=-1)) for row in self.ancestor]
         return np.concatenate(starts).astype(np.int32)
 
     @cached_property
-    def _last_leaf(self) -> npt.NDArray[np.int32]:
+    def _last_leaf(self) -> Codes:
         ends = [np.flatnonzero(np.diff(row, append=row[-1] + 1)) for row in self.ancestor]
         return np.concatenate(ends).astype(np.int32)
 
@@ -223,7 +221,7 @@ def _refuse_ambiguous(tree: Hierarchy, whose: str) -> None:
             )
 
 
-def _left_to_right(levels: list[list[str]]) -> tuple[tuple[tuple[str, ...], ...], npt.NDArray[np.int32]]:
+def _left_to_right(levels: list[list[str]]) -> tuple[tuple[tuple[str, ...], ...], Codes]:
     """Names and ancestors with the leaves in depth-first order, children in order of first appearance."""
     appearance = []
     for level in levels:

@@ -19,14 +19,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from oneoff.errors import BadValue, EmptyTable
-from oneoff.table.classes import SMALL, Risk, look_alikes, risk_of_classes
-from oneoff.table.encode import ColumnKind, Encoded, encode, places
+from oneoff.errors import BadValue, EmptyTable, whole_number
+from oneoff.table.arrays import Ints
+from oneoff.table.classes import SMALL, Classes, Risk, risk_of_classes
+from oneoff.table.encode import ColumnKind, Encoded, encode
+from oneoff.table.population import Found, find_in
 from oneoff.table.roles import Role, given_roles, roles_of, suggested_role
-from oneoff.table.schema import Schema
-from oneoff.table.table import Attribute, Codes, Table
+from oneoff.table.table import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,8 +40,6 @@ __all__ = [
     "SensitiveProfile",
     "profile",
 ]
-
-Ints = npt.NDArray[np.int64]
 
 _SIZE_EDGES = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # lower ends of the bars of the class-size histogram
 
@@ -176,35 +174,32 @@ def profile(
 
     O(n log n) for the classes of n rows, and once more over the distinct classes for each quasi-identifier.
     """
-    _check_threshold(threshold)
+    threshold = whole_number(threshold, "threshold", least=2, hint="it is a class size")
     frame, given, notices = _opened(source)
     columns = {name: encode(name, frame.column(name)) for name in frame.column_names}
     roles = given_roles(given, {"quasi": quasi, "sensitive": sensitive}, list(columns))
     profiles = tuple(_column_profile(column, roles.get(name)) for name, column in columns.items())
-    quasi_names, sensitive_names = (_with_role(profiles, role) for role in ("quasi", "sensitive"))
-    classes = _classes([columns[name] for name in quasi_names]) if quasi_names else None
-    if population is not None and classes is None:
+    known, private = ([columns[name] for name in _with_role(profiles, role)] for role in ("quasi", "sensitive"))
+    classes = Classes.of([column.codes for column in known]) if known else None
+    found = None if population is None else _in_population(population, known, classes)
+    suggested = "quasi" not in roles.values()
+    return Profile(
+        rows=frame.num_rows,
+        columns=profiles,
+        quasi=None if classes is None else _quasi_profile(known, classes, suggested, threshold, found),
+        sensitive=tuple(_sensitive_profile(column, column.name not in roles, classes) for column in private),
+        notices=notices,
+    )
+
+
+def _in_population(population: Any, known: Sequence[Encoded], classes: Classes | None) -> Found:
+    if classes is None:
         raise BadValue(
             "a population can only be searched by quasi-identifiers",
             got="no quasi-identifier named or suggested",
             hint="name them with quasi=[...]",
         )
-    found = None if population is None or classes is None else _population(population, classes)
-    return Profile(
-        rows=frame.num_rows,
-        columns=profiles,
-        quasi=None if classes is None else _quasi_profile(classes, "quasi" not in roles.values(), threshold, found),
-        sensitive=tuple(_sensitive_profile(columns[name], name not in roles, classes) for name in sensitive_names),
-        notices=notices,
-    )
-
-
-def _check_threshold(threshold: object) -> None:
-    whole = isinstance(threshold, int | np.integer) and not isinstance(threshold, bool)
-    if not whole or threshold < 2:  # type: ignore[operator]
-        raise BadValue(
-            "the threshold cannot be used", allowed="a class size, a whole number of at least 2", got=repr(threshold)
-        )
+    return find_in(population, known, classes)
 
 
 # ------------------------------------------------------------------------------------------------ opening and roles
@@ -213,7 +208,9 @@ def _check_threshold(threshold: object) -> None:
 def _opened(source: Any) -> tuple[pa.Table, dict[str, Role], tuple[str, ...]]:
     """The source as an Arrow table, the roles it came with, and what should be said about it."""
     if isinstance(source, Table):
-        return _frame_of(source), roles_of(source), source.notices
+        from oneoff.table.columns import frame_of
+
+        return frame_of(source), roles_of(source), source.notices
     from oneoff.table.read import read_frame
 
     frame = read_frame(source)
@@ -221,28 +218,6 @@ def _opened(source: Any) -> tuple[pa.Table, dict[str, Role], tuple[str, ...]]:
         got = f"{frame.num_rows} rows and {frame.num_columns} columns"
         raise EmptyTable("there is nothing to profile", allowed="at least one row and one column", got=got)
     return frame, {}, ()
-
-
-def _frame_of(table: Table) -> pa.Table:
-    import pyarrow as pa
-
-    columns = {a.name: _dictionary(table.codes[:, j], a) for j, a in enumerate(table.quasi)}
-    if table.sensitive is not None:
-        columns[table.sensitive.name] = _dictionary(table.values, table.sensitive)
-    if table.kept is not None:
-        columns |= {a.name: _dictionary(table.kept[:, j], a) for j, a in enumerate(table.keep)}
-    return pa.table(columns)
-
-
-def _dictionary(codes: Codes, attribute: Attribute) -> pa.DictionaryArray:
-    """A column of a `Table` as it was before it was read: missing values are missing, not a category."""
-    import pyarrow as pa
-
-    from oneoff.table.read import MISSING_LABEL
-
-    gone = attribute.labels == MISSING_LABEL if attribute.labels.dtype.kind in "OU" else np.zeros(attribute.size, bool)
-    indices = pa.array(np.maximum(codes, 0), mask=codes < 0)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.labels, mask=gone))
 
 
 def _with_role(profiles: Sequence[ColumnProfile], role: Role) -> tuple[str, ...]:
@@ -273,50 +248,28 @@ def _column_profile(column: Encoded, role: Role | None) -> ColumnProfile:
 # ------------------------------------------------------------------------------------------- classes of people alike
 
 
-@dataclass(frozen=True, eq=False)
-class _Classes:
-    """The people who share all quasi-identifiers.
-
-    codes[j][c]  code of class c in column j
-    members[i]   class of row i
-    counts[c]    people in class c
-    """
-
-    columns: tuple[Encoded, ...]
-    codes: tuple[Codes, ...]
-    members: Ints
-    counts: Ints
-
-
-def _classes(columns: Sequence[Encoded]) -> _Classes:
-    members = look_alikes([column.codes for column in columns])
-    counts = np.bincount(members)
-    someone = np.empty(len(counts), dtype=np.int64)
-    someone[members] = np.arange(len(members))  # whoever is written last: all members have the same codes
-    return _Classes(tuple(columns), tuple(column.codes[someone] for column in columns), members, counts)
-
-
-def _quasi_profile(classes: _Classes, suggested: bool, threshold: int, found: _Found | None) -> QuasiProfile:
+def _quasi_profile(
+    columns: Sequence[Encoded], classes: Classes, suggested: bool, threshold: int, found: Found | None
+) -> QuasiProfile:
     counts, rows = classes.counts, len(classes.members)
     prosecutor = risk_of_classes(counts, threshold=threshold)
     journalist = prosecutor if found is None else risk_of_classes(counts, found.counts, threshold)
-    unique = int((counts == 1).sum())
     return QuasiProfile(
-        columns=tuple(column.name for column in classes.columns),
+        columns=tuple(column.name for column in columns),
         suggested=suggested,
         combinations=len(counts),
-        unique_people=unique,
-        unique_share=unique / rows,
+        unique_people=classes.unique,
+        unique_share=classes.unique / rows,
         smallest_class=int(counts.min()),
         largest_class=int(counts.max()),
         sizes=_histogram(counts),
-        threshold=int(threshold),
+        threshold=threshold,
         prosecutor=prosecutor,
         journalist=journalist,
         marketer=journalist.average,
         population_rows=None if found is None else found.rows,
         uncovered=0 if found is None else found.uncovered,
-        effects=_effects(classes, unique),
+        effects=_effects(columns, classes),
     )
 
 
@@ -331,90 +284,21 @@ def _histogram(counts: Ints) -> tuple[ClassSizes, ...]:
     )
 
 
-def _effects(classes: _Classes, unique: int) -> tuple[ColumnEffect, ...]:
+def _effects(columns: Sequence[Encoded], classes: Classes) -> tuple[ColumnEffect, ...]:
     effects = []
-    for j, column in enumerate(classes.columns):
-        without = _unique_without(classes, j)
-        effects.append(ColumnEffect(column.name, column.unique, without, unique - without))
+    for j, column in enumerate(columns):
+        without = classes.unique_without(j)
+        effects.append(ColumnEffect(column.name, column.unique, without, classes.unique - without))
     return tuple(sorted(effects, key=lambda effect: -effect.effect))
-
-
-def _unique_without(classes: _Classes, left_out: int) -> int:
-    """People still unique when one column is left out: only the distinct classes need to be merged again."""
-    others = [codes for j, codes in enumerate(classes.codes) if j != left_out]
-    if not others:
-        return int(len(classes.members) == 1)
-    merged = look_alikes(others)
-    return int((np.bincount(merged, weights=classes.counts) == 1).sum())
-
-
-# ------------------------------------------------------------------------------------------------------- population
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """How many people of a population look like each class, never fewer than the class itself has."""
-
-    counts: Ints
-    rows: int
-    uncovered: int
-
-
-def _population(source: Any, classes: _Classes) -> _Found:
-    """Count the classes in a population.
-
-    A population that lacks people of the table does not hide them: they are counted as uncovered and keep the risk
-    they have within the table, which can only be too high.
-    """
-    frame = _population_frame(source, classes)
-    codes = np.column_stack([_codes_in(column, frame.column(column.name)) for column in classes.columns])
-    codes = codes[(codes >= 0).all(axis=1)]
-    both = [np.concatenate([own, codes[:, j]]) for j, own in enumerate(classes.codes)]
-    merged = look_alikes(both)
-    own, theirs = merged[: len(classes.counts)], merged[len(classes.counts) :]
-    found = np.bincount(theirs, minlength=len(merged))[own]
-    if not found.any():
-        raise BadValue(
-            "nobody in the population has the quasi-identifiers of anybody in the table",
-            allowed="a population that contains the people of the table",
-            hint="check that both write their values the same way",
-        )
-    short = found < classes.counts
-    return _Found(np.maximum(found, classes.counts), frame.num_rows, int(classes.counts[short].sum()))
-
-
-def _population_frame(source: Any, classes: _Classes) -> pa.Table:
-    if isinstance(source, Table):
-        frame = _frame_of(source)
-    else:
-        from oneoff.table.read import read_frame
-
-        frame = read_frame(source)
-    Schema(quasi=tuple(column.name for column in classes.columns)).check_against(frame.column_names)
-    return frame
-
-
-def _codes_in(column: Encoded, values: pa.ChunkedArray) -> Codes:
-    """The codes a column of the table gives to the values of a population; -1 for values the table does not have."""
-    theirs = encode(column.name, values)
-    known = places(theirs, column)
-    if known is None:
-        raise BadValue(
-            f"column {column.name!r} is not the same thing in the table and in the population",
-            allowed=f"{column.kind} values ({column.labels.type}) in both",
-            got=f"{theirs.kind} values ({theirs.labels.type}) in the population",
-            hint="convert one of them",
-        )
-    return np.append(known, np.int32(column.distinct))[theirs.codes]
 
 
 # -------------------------------------------------------------------------------------------------- sensitive column
 
 
-def _sensitive_profile(column: Encoded, suggested: bool, classes: _Classes | None) -> SensitiveProfile:
+def _sensitive_profile(column: Encoded, suggested: bool, classes: Classes | None) -> SensitiveProfile:
     rows, counts = len(column.codes), column.counts
     most, least = int(counts.max()), int(counts[counts > 0].min())
-    worst = None if classes is None else _most_common_within(classes, column)
+    worst = None if classes is None else classes.most_common(column.codes)
     return SensitiveProfile(
         name=column.name,
         suggested=suggested,
@@ -435,17 +319,6 @@ def _label_with(column: Encoded, count: int) -> str | None:
     codes = np.flatnonzero(column.counts[:-1] == count)
     texts = (str(value) for value in column.labels.take(codes).to_pylist())
     return min(texts, default=None)
-
-
-def _most_common_within(classes: _Classes, column: Encoded) -> Ints:
-    """How often the most common value of a column occurs in each class."""
-    pairs = look_alikes([classes.members, column.codes])
-    counts = np.bincount(pairs)
-    owner = np.empty(len(counts), dtype=np.int64)
-    owner[pairs] = classes.members
-    most = np.zeros(len(classes.counts), dtype=np.int64)
-    np.maximum.at(most, owner, counts)
-    return most
 
 
 # ------------------------------------------------------------------------------------------------------------ as JSON

@@ -1,57 +1,31 @@
 """The door: files and dataframes of any library become a `Table`.
 
-Three steps. A source is opened (names first, so that only columns with a role are ever converted), each column is
-encoded as integers over its distinct values, and the distinct values, few in number, are then checked, parsed and
-sorted. What could change a value on the way is refused or told in a notice: nothing is guessed.
+Three steps. A source is opened (`sources`: names first, so that only columns with a role are ever converted), each
+column is encoded as integers over its distinct values, and the distinct values, few in number, are then checked,
+parsed and sorted. What could change a value on the way is refused or told in a notice: nothing is guessed.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import numbers
 import os
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 
-from oneoff.errors import (
-    BadValue,
-    EmptyTable,
-    MissingValues,
-    RoleConflict,
-    UnknownColumn,
-    UnreadableFile,
-    listing,
-    nearest,
-)
+from oneoff.errors import BadValue, EmptyTable, MissingValues, RoleConflict, UnknownColumn, listing, nearest
+from oneoff.table.arrays import Codes
 from oneoff.table.bins import with_bins
-from oneoff.table.columns import (
-    MISSING_LABEL,
-    Column,
-    attribute_of,
-    compact,
-    dictionary_array,
-    first_line,
-    is_numeric,
-    is_text,
-    nulls_for,
-    rows_of,
-    unusable,
-    with_category,
-)
+from oneoff.table.columns import MISSING_LABEL, Column, attribute_of, column_of, rows_of, with_category
 from oneoff.table.hierarchy import Hierarchy, read_hierarchy
 from oneoff.table.schema import Schema
-from oneoff.table.table import Attribute, Codes, Kind, Table
-from oneoff.table.textfile import as_numbers, nearly_numeric, open_text
+from oneoff.table.sources import open_source
+from oneoff.table.table import Attribute, Kind, Table
+from oneoff.table.textfile import as_numbers, nearly_numeric
 
 __all__ = ["MISSING_LABEL", "read_frame", "read_table"]
 
@@ -90,7 +64,7 @@ def read_table(
     schema = Schema(quasi, sensitive, identifiers, keep, numeric, categorical)  # type: ignore[arg-type]
     if missing not in ("error", "drop", "category"):
         raise BadValue("unknown treatment of missing values", allowed="error, drop, category", got=repr(missing))
-    opened = _open(source, rows, encoding, delimiter, na)
+    opened = open_source(source, rows, encoding, delimiter, na)
     schema.check_against(opened.names)
     trees = _trees(hierarchies or {}, schema, opened.names)
     frame = opened.load([*_protected(schema), *schema.keep])
@@ -116,218 +90,17 @@ def read_frame(
     na: Sequence[str] = ("",),
 ) -> pa.Table:
     """The columns of a file or a dataframe as an Arrow table, read as `read_table` reads them, without roles."""
-    opened = _open(source, rows, encoding, delimiter, na)
+    opened = open_source(source, rows, encoding, delimiter, na)
     return opened.load(list(opened.names))
-
-
-# --- sources ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Source:
-    """A table whose column names are known and whose columns are read on demand."""
-
-    names: tuple[str, ...]
-    origin: str
-    load: Callable[[list[str]], pa.Table]
-
-
-def _open(source: Any, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str]) -> _Source:
-    if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1):
-        raise BadValue("the number of rows to read is not possible", allowed="a whole number from 1", got=repr(rows))
-    if isinstance(na, str):
-        na = (na,)
-    opened = (
-        _open_path(Path(source), rows, encoding, delimiter, na) if _is_path(source) else _open_frame(source, rows, na)
-    )
-    _refuse_twin_names(opened.names)
-    return opened
-
-
-def _is_path(source: Any) -> bool:
-    return isinstance(source, str | os.PathLike)
-
-
-def _open_path(path: Path, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str]) -> _Source:
-    _refuse_no_file(path)
-    if path.suffix.lower() in (".parquet", ".pq"):
-        return _open_parquet(path, rows, na)
-    names, load = open_text(path, rows, encoding, delimiter, na)
-    return _Source(names, "polars", load)
-
-
-def _refuse_no_file(path: Path) -> None:
-    kinds = ".csv, .tsv, .txt or .parquet"
-    if path.is_dir():
-        raise UnreadableFile(
-            f"{str(path)!r} is a folder", allowed=f"a {kinds} file", got="a folder", hint="name the file inside it"
-        )
-    if not path.exists():
-        beside = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
-        raise UnreadableFile(
-            f"there is no file {str(path)!r}",
-            allowed=f"an existing {kinds} file",
-            got="no such file",
-            hint=nearest(path.name, beside) or "check the path",
-        )
-    if path.suffix.lower() not in (".csv", ".tsv", ".txt", ".parquet", ".pq"):
-        raise UnreadableFile(
-            f"the kind of file {path.name!r} is not known",
-            allowed=kinds,
-            got=f"the suffix {path.suffix!r}",
-            hint="convert it, or pass a pandas or polars frame",
-        )
-
-
-def _refuse_twin_names(names: Sequence[str]) -> None:
-    twins = [name for name, times in Counter(names).items() if times > 1]
-    if twins:
-        raise BadValue(
-            "several columns have the same name",
-            allowed="a name of its own for each column",
-            got=listing(repr(name) for name in twins),
-            hint="rename the columns",
-        )
-
-
-def _open_parquet(path: Path, rows: int | None, na: Sequence[str]) -> _Source:
-    try:
-        file = pa.parquet.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise _broken_parquet(path, error) from error
-
-    def load(names: list[str]) -> pa.Table:
-        try:
-            if rows is None:
-                return _without_na(file.read(columns=names).select(names), na)
-            batches = file.iter_batches(min(rows, 65536), columns=names)
-            return _without_na(_first_batches(batches, names, rows, file.schema_arrow), na)
-        except (pa.ArrowException, OSError) as error:
-            raise _broken_parquet(path, error) from error
-
-    return _Source(tuple(file.schema_arrow.names), "polars", load)
-
-
-def _first_batches(batches: Iterable[Any], names: list[str], rows: int, schema: Any) -> pa.Table:
-    taken, count = [], 0
-    for batch in batches:
-        taken.append(batch.select(names))
-        count += batch.num_rows
-        if count >= rows:
-            break
-    fields = pa.schema([schema.field(name) for name in names])
-    return pa.Table.from_batches(taken, schema=fields).slice(0, rows)
-
-
-def _broken_parquet(path: Path, error: Exception) -> UnreadableFile:
-    return UnreadableFile(
-        f"{path.name!r} cannot be read as Parquet",
-        allowed="a whole Parquet file",
-        got=first_line(error),
-        hint="check that it was copied completely, and that its suffix is right",
-    )
-
-
-def _open_frame(source: Any, rows: int | None, na: Sequence[str]) -> _Source:
-    frame = _narwhals(source)
-    names = tuple(frame.collect_schema().names())
-    strange = [name for name in names if not isinstance(name, str)]
-    if strange:
-        raise BadValue(
-            "column names must be texts",
-            allowed="names such as 'age'",
-            got=listing(repr(name) for name in strange),
-            hint="rename them, for example frame.columns = frame.columns.astype(str)",
-        )
-
-    def load(wanted: list[str]) -> pa.Table:
-        part = frame.select(wanted)
-        part = part if rows is None else part.head(rows)
-        eager = part.collect() if isinstance(part, nw.LazyFrame) else part
-        return _without_na(pa.table({name: _arrow_column(eager[name]) for name in wanted}), na)
-
-    backend = frame.implementation
-    origin = "pandas" if backend.is_pandas_like() else "polars" if backend.is_polars() else "pyarrow"
-    return _Source(names, origin, load)
-
-
-def _narwhals(source: Any) -> Any:
-    if isinstance(source, pa.RecordBatch | pa.RecordBatchReader):
-        source = pa.table(source)
-    try:
-        return nw.from_native(source)
-    except nw.exceptions.DuplicateError as error:
-        raise BadValue(
-            "several columns have the same name",
-            allowed="a name of its own for each column",
-            got=" ".join(str(error).split()),
-            hint="rename the columns",
-        ) from error
-    except TypeError as error:
-        raise BadValue(
-            "this is not a table",
-            allowed="a path, or a pandas, polars or Arrow frame",
-            got=type(source).__name__,
-            hint="wrap it, for example polars.DataFrame(...)",
-        ) from error
-
-
-def _arrow_column(series: Any) -> Any:
-    name, native = series.name, series.to_native()
-    if series.implementation.is_pandas_like() and str(native.dtype) == "object":
-        _refuse_mixed(name, native.dropna())
-    try:
-        return series.to_arrow()
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise unusable(name, first_line(error)) from error
-
-
-_FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
-    ("bool", (bool, np.bool_)),
-    ("text", (str,)),
-    ("decimal", (Decimal,)),
-    ("number", (numbers.Real, np.integer, np.floating)),
-    ("datetime", (dt.datetime,)),
-    ("date", (dt.date,)),
-)
-
-
-def _refuse_mixed(name: str, values: Iterable[object]) -> None:
-    """Object columns may hold anything: Arrow would turn some mixtures into one type without a word."""
-    types = set(map(type, values))
-    families = {next((word for word, kinds in _FAMILIES if issubclass(kind, kinds)), kind.__name__) for kind in types}
-    if len(families) > 1:
-        raise BadValue(
-            f"column {name!r} mixes values of different types",
-            allowed="one type for the whole column",
-            got=listing(sorted(kind.__name__ for kind in types)),
-            hint=f"convert it, for example frame[{name!r}] = frame[{name!r}].astype(str)",
-        )
-
-
-def _without_na(frame: pa.Table, na: Sequence[str]) -> pa.Table:
-    for position, name in enumerate(frame.column_names):
-        frame = frame.set_column(position, name, nulls_for(frame[name], na))
-    return frame
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _column(name: str, column: Any, schema: Schema, tree: Hierarchy | None) -> Column:
-    if pa.types.is_null(column.type):
-        column = column.cast(pa.string())
-    value_type = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (is_text(value_type) or is_numeric(value_type) or pa.types.is_boolean(value_type)):
-        raise unusable(name, f"values of type {value_type}")
+def _column(name: str, values: Any, schema: Schema, tree: Hierarchy | None) -> Column:
     declared = _declared(name, schema, tree)
-    inferred: Kind = "numeric" if is_numeric(column.type) else "categorical"
-    encoded = dictionary_array(column)
-    codes = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-    codes, values = compact(codes, encoded.dictionary)
-    if declared == "numeric":
-        values = as_numbers(name, values)
-    return Column(name, declared or inferred, declared is not None, codes, values, tree)
+    column = column_of(name, values, declared, tree)
+    return replace(column, values=as_numbers(name, column.values)) if declared == "numeric" else column
 
 
 def _declared(name: str, schema: Schema, tree: Hierarchy | None) -> Kind | None:

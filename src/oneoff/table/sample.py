@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, nearest
+from oneoff.errors import BadValue, nearest, whole_number
+from oneoff.table.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["SAMPLE_ROLES", "sample"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Shape = Literal["skewed", "uniform", "zipf"]
 
 _QUASI = ("age", "gender", "education", "marital", "race", "workclass", "country")
@@ -212,9 +211,9 @@ def sample(
 
 
 def _check(rows: object, seed: object, sensitive: object, values: object, theta: object) -> None:
-    _check_whole("rows", rows, 1, None)
-    _check_whole("seed", seed, 0, None)
-    _check_whole("values", values, 1, _MOST_VALUES)
+    whole_number(rows, "rows", least=1)
+    whole_number(seed, "seed", least=0)
+    whole_number(values, "values", least=1, most=_MOST_VALUES)
     if sensitive not in _SHAPES:
         hint = nearest(str(sensitive), _SHAPES)
         allowed = ", ".join(_SHAPES)
@@ -222,13 +221,6 @@ def _check(rows: object, seed: object, sensitive: object, values: object, theta:
     number = isinstance(theta, int | float | np.number) and not isinstance(theta, bool)
     if not number or not 0 <= float(theta) < math.inf:  # type: ignore[arg-type]
         raise BadValue("theta cannot be used", allowed="a number of at least 0", got=repr(theta))
-
-
-def _check_whole(name: str, given: object, least: int, most: int | None) -> None:
-    whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
-    if not whole or int(given) < least or (most is not None and int(given) > most):  # type: ignore[call-overload]
-        allowed = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
-        raise BadValue(f"{name} cannot be used for a sample", allowed=allowed, got=repr(given))
 
 
 # ---------------------------------------------------------------------------------------------------------- drawing

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from oneoff.table.arrays import Ints, offsets
 from oneoff.table.table import Attribute, Table
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ def space_of(table: Table, numeric_as: str = "range") -> Space:
     trees = [_tree(attribute) for attribute in table.quasi]
     leaves = np.array([_leaves(attribute) for attribute in table.quasi], dtype=np.int64)
     tree_sizes = [tree.shape[1] for tree in trees]
-    columns = [kinds, _offsets(sizes), sizes, _offsets(tree_sizes), leaves]
+    columns = [kinds, offsets(sizes)[:-1], sizes, offsets(tree_sizes)[:-1], leaves]
     return Space(
         attribute=np.stack([np.asarray(column, dtype=np.int64) for column in columns], axis=1),
         unit=1.0 / np.maximum(leaves - 1, 1),
@@ -45,11 +43,7 @@ def _leaves(attribute: Attribute) -> int:
     return attribute.size if attribute.hierarchy is None else attribute.hierarchy.leaf_count
 
 
-def _offsets(sizes: Sequence[int]) -> list[int]:
-    return [0, *accumulate(sizes)][:-1]
-
-
-def _tree(attribute: Attribute) -> npt.NDArray[np.int64]:
+def _tree(attribute: Attribute) -> Ints:
     """Ancestor of every leaf on every level, and the number of leaves under it."""
     tree = attribute.hierarchy
     if tree is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -11,13 +12,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import EmptyTable, OneoffError, UnknownColumn, listing, nearest
+from oneoff.errors import Defect, EmptyTable, UnknownColumn, listing, nearest
+from oneoff.table.arrays import Codes, Floats, Ints
+from oneoff.table.classes import look_alikes
 from oneoff.table.hierarchy import Hierarchy
 
 __all__ = ["MISSING_LABEL", "Attribute", "Codes", "Kind", "Table"]
 
 Kind = Literal["numeric", "categorical"]
-Codes = npt.NDArray[np.int32]
 
 MISSING_LABEL = "(missing)"  # what missing values are called where they count as a value of their own
 
@@ -45,7 +47,7 @@ class Attribute:
         return len(self.labels)
 
     @cached_property
-    def scaled(self) -> npt.NDArray[np.float64]:
+    def scaled(self) -> Floats:
         """Where each label lies between the least (0) and the greatest (1): numbers by value, categories by code."""
         steps, _ = self._steps
         greatest = steps.max()
@@ -58,7 +60,7 @@ class Attribute:
         return min(float(steps.max()) * unit, sys.float_info.max)
 
     @property
-    def _steps(self) -> tuple[npt.NDArray[np.float64], float]:
+    def _steps(self) -> tuple[Floats, float]:
         """The distance of each label from the least one, and the unit it is counted in.
 
         Whole numbers are subtracted as such: from 2**53 on, different ones may be the same float.
@@ -73,7 +75,7 @@ class Attribute:
         return numbers - numbers.min(), unit
 
     @cached_property
-    def leaves(self) -> npt.NDArray[np.int32]:
+    def leaves(self) -> Codes:
         """The hierarchy leaf of every code (ascending, by construction)."""
         if self.hierarchy is None:
             return np.arange(self.size, dtype=np.int32)
@@ -84,11 +86,15 @@ class Attribute:
         labels: npt.NDArray[Any] = self.labels[codes]
         return labels
 
+    def codes_of(self, labels: npt.NDArray[Any]) -> Codes:
+        """The code of every label, maybe of another table; -1 for those that this domain does not have."""
+        code = {label: code for code, label in enumerate(self.labels.tolist())}
+        return np.array([code.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+
     def codes_in(self, other: Attribute) -> Codes:
         """The code that each label has in another domain, such as that of the table a release was made from; -1 where
         it has none."""
-        place = {label: code for code, label in enumerate(other.labels.tolist())}
-        return np.array([place.get(label, -1) for label in self.labels.tolist()], dtype=np.int32)
+        return other.codes_of(self.labels)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,7 +121,7 @@ class Table:
         if rows == 0:
             raise EmptyTable("the table has no rows", allowed="at least one person", got="0 rows")
         if self.codes.shape != (rows, len(self.quasi)) or self.values.shape != (rows,):
-            raise OneoffError("codes, values and attributes of the table do not fit together")
+            raise Defect("codes, values and attributes of the table do not fit together")
         for array in (self.codes, self.values, self.kept):
             if array is not None:
                 array.flags.writeable = False
@@ -131,7 +137,7 @@ class Table:
         return int(self.codes.shape[0])
 
     @cached_property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Ints:
         """How often each sensitive value occurs in the whole table: the prior, in integers."""
         size = 1 if self.sensitive is None else self.sensitive.size
         return np.bincount(self.values, minlength=size).astype(np.int64)
@@ -141,8 +147,42 @@ class Table:
         """The share of each sensitive value in the whole table, exactly."""
         return tuple(Fraction(int(count), self.rows) for count in self.counts)
 
+    @cached_property
+    def look_alikes(self) -> Ints:
+        """The class of every row, numbered from 0 without gaps: people with the same quasi-identifiers are in one."""
+        return look_alikes(list(self.codes.T))
+
     def attribute(self, name: str) -> Attribute:
         """The quasi-identifier of that name."""
+        return self.quasi[self._place(name)]
+
+    def column(self, name: str) -> tuple[Attribute, Codes]:
+        """The quasi-identifier of that name, and everybody's code in it."""
+        j = self._place(name)
+        return self.quasi[j], self.codes[:, j]
+
+    def columns(self) -> Iterator[tuple[Attribute, Codes]]:
+        """All columns, whatever their role: quasi-identifiers, the sensitive one, those to keep."""
+        yield from zip(self.quasi, self.codes.T, strict=True)
+        if self.sensitive is not None:
+            yield self.sensitive, self.values
+        if self.kept is not None:
+            yield from zip(self.keep, self.kept.T, strict=True)
+
+    def take(self, rows: npt.NDArray[Any]) -> Table:
+        """Some of the people, by their rows or by a flag for each, with the domains of all: not every label needs to
+        occur."""
+        kept = None if self.kept is None else self.kept[rows]
+        return replace(self, codes=self.codes[rows], values=self.values[rows], kept=kept)
+
+    def recoded(self, quasi: Sequence[Attribute], codes: Codes) -> Codes:
+        """Records over other domains of these quasi-identifiers, such as those of a release that was read back, in the
+        codes and the columns of this table; -1 for values that nobody in it has."""
+        own = {attribute.name: attribute.codes_in(self.attribute(attribute.name)) for attribute in quasi}
+        shown = {attribute.name: own[attribute.name][column] for attribute, column in zip(quasi, codes.T, strict=True)}
+        return np.stack([shown[attribute.name] for attribute in self.quasi], axis=1)
+
+    def _place(self, name: str) -> int:
         names = [attribute.name for attribute in self.quasi]
         if name not in names:
             raise UnknownColumn(
@@ -150,4 +190,4 @@ class Table:
                 allowed=listing(names),
                 hint=nearest(str(name), names),
             )
-        return self.quasi[names.index(name)]
+        return names.index(name)

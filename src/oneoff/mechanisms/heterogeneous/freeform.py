@@ -11,9 +11,8 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee
+from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee, whole_number
 from oneoff.mechanisms.heterogeneous.matching import MATCHERS, Matcher, number_of
 from oneoff.mechanisms.heterogeneous.randomize import random_matching
 from oneoff.mechanisms.space import lexicographic, space_of
@@ -21,6 +20,7 @@ from oneoff.models import DeltaProbability, KAnonymity, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Links
 from oneoff.table import Table
+from oneoff.table.arrays import Ints
 
 __all__ = ["freeform"]
 
@@ -51,8 +51,8 @@ def freeform(
     """
     if matcher not in MATCHERS:
         raise BadValue("unknown matcher", allowed=", ".join(MATCHERS), got=repr(matcher))
-    if block is not None and (not isinstance(block, int) or isinstance(block, bool) or block < 1):
-        raise BadValue("the size of a block is not usable", allowed="a whole number >= 1", got=repr(block))
+    if block is not None:
+        whole_number(block, "block", least=1)
     rng = rng or np.random.default_rng()
     k = _covered_people(table, model)
     start = _blocks(table.rows, max(k, block or _usual_block(table.rows)))
@@ -80,7 +80,7 @@ def _usual_block(rows: int) -> int:
     return 512 if rows < _LARGE else 256
 
 
-def _blocks(rows: int, size: int) -> npt.NDArray[np.int64]:
+def _blocks(rows: int, size: int) -> Ints:
     """Where blocks of nearly equal size begin, none smaller than asked."""
     many = max(1, rows // size)
     return np.arange(many + 1, dtype=np.int64) * rows // many
@@ -88,13 +88,13 @@ def _blocks(rows: int, size: int) -> npt.NDArray[np.int64]:
 
 def _grown(
     table: Table,
-    order: npt.NDArray[np.int64],
-    start: npt.NDArray[np.int64],
+    order: Ints,
+    start: Ints,
     k: int,
     matcher: int,
     numeric_as: str,
     report: Callable[[float], None] | None,
-) -> npt.NDArray[np.int64]:
+) -> Ints:
     """The people every record covers; a few blocks between two reports of progress."""
     from oneoff.kernels.freeform import grow_blocks
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee, listing
+from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee, listing, whole_number
 from oneoff.mechanisms.heterogeneous.buckets import plan
 from oneoff.mechanisms.heterogeneous.matching import MATCHERS, Matcher, blocks, estimate_seconds, extract, scatter
 from oneoff.mechanisms.heterogeneous.randomize import random_matching
@@ -20,12 +19,12 @@ from oneoff.models import Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Links
 from oneoff.table import Table
+from oneoff.table.arrays import Ints, offsets
 
 __all__ = ["heterogeneous", "slow_matching"]
 
 _LONG = 20.0  # seconds a person would want to be told of beforehand
 
-Ints = npt.NDArray[np.int64]
 Cover = tuple[Ints, Ints, Ints]  # people, whom the record of each covers, whose value it shows
 
 _MOST_LINKS = 400_000_000  # three gigabytes
@@ -108,7 +107,7 @@ def _links(rows: int, covers: list[Cover]) -> Links:
     width, carrier = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
     for people, cover, shown in covers:
         width[people], carrier[people] = cover.shape[1], shown
-    start = np.concatenate(([0], np.cumsum(width)))
+    start = offsets(width)
     member = np.empty(int(start[-1]), dtype=np.int64)
     for people, cover, _ in covers:
         member[start[people][:, None] + np.arange(cover.shape[1])] = cover
@@ -208,7 +207,6 @@ def _refuse_options(matcher: str, randomize: str, block: int, partition: int | N
         raise BadValue("unknown matcher", allowed=", ".join(MATCHERS), got=repr(matcher))
     if randomize not in ("walk", "permute"):
         raise BadValue("unknown way to randomize", allowed="walk, permute", got=repr(randomize))
-    if block < 1:
-        raise BadValue("a block needs people", allowed="block >= 1", got=str(block))
-    if partition is not None and partition < 1:
-        raise BadValue("a partition needs people", allowed="partition >= 1", got=str(partition))
+    whole_number(block, "block", least=1)
+    if partition is not None:
+        whole_number(partition, "partition", least=1)

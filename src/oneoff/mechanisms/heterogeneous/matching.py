@@ -6,17 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.errors import BadValue
 from oneoff.table import Table
+from oneoff.table.arrays import Ints
 
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
 __all__ = ["MATCHERS", "Matcher", "blocks", "estimate_seconds", "extract", "number_of", "scatter"]
 
-Ints = npt.NDArray[np.int64]
 Matcher = Literal["hungarian", "greedy", "sort-greedy"]
 MATCHERS = ("hungarian", "greedy", "sort-greedy")
 

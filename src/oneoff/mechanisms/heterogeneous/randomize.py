@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OneoffError
+from oneoff.errors import Defect
+from oneoff.table.arrays import Codes, Ints
 
 __all__ = ["disjoint_matchings", "random_matching"]
 
-Ints = npt.NDArray[np.int64]
-Edges = npt.NDArray[np.int32]
+Edges = Codes
 
 
 def random_matching(cover: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> Ints:
@@ -76,9 +76,9 @@ def _refuse_irregular(cover: npt.NDArray[np.integer[Any]]) -> None:
     """A walk through a graph without a perfect matching would never end."""
     n, k = cover.shape
     if n == 0 or k == 0 or int(cover.min()) < 0 or int(cover.max()) >= n:
-        raise OneoffError("a record covers nobody, or somebody who does not exist")
+        raise Defect("a record covers nobody, or somebody who does not exist")
     if (np.bincount(cover.ravel(), minlength=n) != k).any():
-        raise OneoffError(f"the people are not covered equally often, namely by {k} records each")
+        raise Defect(f"the people are not covered equally often, namely by {k} records each")
 
 
 def _state(rng: np.random.Generator) -> npt.NDArray[np.uint64]:

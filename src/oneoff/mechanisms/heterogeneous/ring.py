@@ -1,19 +1,19 @@
 """Ring generalization: the non-homogeneous generalization of paper 004 (Wong, Mamoulis and Cheung 2010).
 
 k   people a record must cover at least          l   no value may fill more than 1/l of what a record covers
-parts   people who make a ring of their own: order[start[p] : start[p + 1]]
+parts   lists of people who make a ring of their own each
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee
+from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee, whole_number
 from oneoff.mechanisms.heterogeneous.randomize import random_matching
 from oneoff.mechanisms.partitioning.hilbert import hilbert_order
 from oneoff.mechanisms.partitioning.mondrian import mondrian
@@ -22,10 +22,9 @@ from oneoff.models import DeltaProbability, Joined, KAnonymity, LDiversity, Mode
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
 from oneoff.plans import Links, Partition
 from oneoff.table import Table
+from oneoff.table.arrays import Ints, Ragged, offsets
 
 __all__ = ["arranged", "ring", "rings"]
-
-Ints = npt.NDArray[np.int64]
 
 _REACH = 64  # people before and after a person in a sequence with whom it may change places
 _LARGEST = 128  # people in a part that still takes part in this
@@ -64,33 +63,32 @@ def ring(
     rng = rng or np.random.default_rng()
     say = report or (lambda share: None)
     k, l = _sizes(table, model)  # noqa: E741
-    order, start = _parts(table, k, l, partition, numeric_as, rng)
+    parts = _parts(table, k, l, partition, numeric_as, rng)
     say(0.4)
     width = l * math.ceil(k / l)
     if swaps > 0:
-        order, start = _rounds(table, order, start, width, l)
-        _swap(table, order, start, l, swaps, numeric_as, rng)
+        parts = _rounds(table, parts, width, l)
+        _swap(table, parts, l, swaps, numeric_as, rng)
     say(0.7)
-    plan = _lined_up(table, order, start, width, l, rng) if shape == "ring" else _grouped(order, start)
+    plan = _lined_up(table, parts, width, l, rng) if shape == "ring" else _grouped(parts)
     say(1.0)
     return plan
 
 
-def arranged(order: Ints, start: Ints, values: npt.NDArray[np.integer], l: int) -> tuple[Ints, Ints]:  # noqa: E741
+def arranged(parts: Ragged, values: npt.NDArray[np.integer], l: int) -> tuple[Ragged, Ints]:  # noqa: E741
     """Every part as a ring in which any l neighbours differ, and the number of the round that each place is in.
 
     A part of N people needs every value at most q = floor(N / l) times, and that is enough: with the values sorted by
     descending frequency, person t goes to place t div q of round t mod q. A value that fills all q rounds has the
     same place in each, and rounds are no shorter than l; a rarer one that goes over to the next place skips a round.
     """
-    size = np.diff(start)
-    part = np.repeat(np.arange(len(size)), size)
-    common = _frequency(part, values[order], int(values.max()) + 1)
-    t = np.arange(len(order)) - np.repeat(start[:-1], size)
-    q = np.repeat(np.maximum(size // l, 1), size)
-    sorted_rows = np.lexsort((t, values[order], -common, part))
+    part, own = parts.owner, values[parts.items]
+    common = _frequency(part, own, int(values.max()) + 1)
+    t = np.arange(len(part)) - parts.start[part]
+    q = np.maximum(parts.lengths // l, 1)[part]
+    sorted_rows = np.lexsort((t, own, -common, part))
     at = np.lexsort((t // q, t % q, part))
-    return order[sorted_rows[at]], (t % q)[at]
+    return Ragged(parts.start, parts.items[sorted_rows[at]]), (t % q)[at]
 
 
 def _refuse_unknown(shape: str, partition: str, swaps: int) -> None:
@@ -98,8 +96,7 @@ def _refuse_unknown(shape: str, partition: str, swaps: int) -> None:
         raise BadValue("unknown shape", allowed="ring, homogeneous", got=repr(shape))
     if partition not in ("mondrian", "lexicographic"):
         raise BadValue("unknown way to divide people", allowed="mondrian, lexicographic", got=repr(partition))
-    if not isinstance(swaps, int) or isinstance(swaps, bool) or swaps < 0:
-        raise BadValue("the number of swaps is not usable", allowed="a whole number >= 0", got=repr(swaps))
+    whole_number(swaps, "swaps")
 
 
 def _sizes(table: Table, model: Model) -> tuple[int, int]:
@@ -128,8 +125,8 @@ def _sizes(table: Table, model: Model) -> tuple[int, int]:
 
 def _parts(
     table: Table, k: int, l: int, partition: str, numeric_as: Literal["range", "set"], rng: np.random.Generator,  # noqa: E741
-) -> tuple[Ints, Ints]:  # fmt: skip
-    """(order, start) of parts in which k people can be covered and no value is too frequent, lexicographic inside."""
+) -> Ragged:  # fmt: skip
+    """Parts in which k people can be covered and no value is too frequent, lexicographic inside."""
     from oneoff.kernels.ring import lexicographic_parts
 
     promise = KAnonymity(k) if l == 1 else Joined((KAnonymity(k), LDiversity(l)))
@@ -137,34 +134,40 @@ def _parts(
     if partition == "mondrian":
         group = mondrian(table, promise, numeric_as=numeric_as, rng=rng).group
         order = order[np.argsort(group[order], kind="stable")]
-        return order, np.concatenate(([0], np.cumsum(np.bincount(group)))).astype(np.int64)
+        return Ragged.of_lengths(np.bincount(group), order)
     by_size = sorted(range(len(table.quasi)), key=lambda j: table.quasi[j].size)
     rows = np.ascontiguousarray(table.codes[order][:, by_size])
     rule = promise.rule(table.counts, table.rows)
     begins = lexicographic_parts(rows, table.values[order], rule, max(k, l))
-    return order, np.append(np.flatnonzero(begins), table.rows).astype(np.int64)
+    return _cut(order, begins)
 
 
-def _rounds(table: Table, order: Ints, start: Ints, width: int, l: int) -> tuple[Ints, Ints]:  # noqa: E741
+def _cut(order: Ints, begins: npt.NDArray[Any]) -> Ragged:
+    """A sequence of people in parts, each from where one begins to the next."""
+    return Ragged(np.append(np.flatnonzero(begins), len(order)).astype(np.int64), order)
+
+
+def _rounds(table: Table, parts: Ragged, width: int, l: int) -> Ragged:  # noqa: E741
     """Divide every part into as many rounds of the arrangement as make `width` people each."""
     if l == 1:
-        return order, start
-    order, turn = arranged(order, start, table.values, l)
-    size = np.diff(start)
-    together, last = width // l, np.repeat(np.maximum(size // l // (width // l), 1) - 1, size)
+        return parts
+    lined, turn = arranged(parts, table.values, l)
+    together = width // l
+    last = (np.maximum(parts.lengths // l // together, 1) - 1)[parts.owner]
     number = np.minimum(turn // together, last)
     new = np.append(True, number[1:] != number[:-1])
-    new[start[:-1]] = True
-    return order, np.append(np.flatnonzero(new), len(order)).astype(np.int64)
+    new[parts.start[:-1]] = True
+    return _cut(lined.items, new)
 
 
 def _swap(
-    table: Table, order: Ints, start: Ints, l: int, swaps: int, numeric_as: str, rng: np.random.Generator,  # noqa: E741
+    table: Table, parts: Ragged, l: int, swaps: int, numeric_as: str, rng: np.random.Generator,  # noqa: E741
 ) -> None:  # fmt: skip
-    """Change places, in `order` itself, along the parts, the Hilbert curve and the lexicographic order."""
+    """Change places, in the parts themselves, along the parts, the Hilbert curve and the lexicographic order."""
     from oneoff.kernels.ring import swap_between
 
     space, at_most = space_of(table, numeric_as), l if l > 1 else 0
+    start, order = parts
     curve, sorted_rows = hilbert_order(table, rng), lexicographic(table, rng)
     for _ in range(swaps):
         gained = 0.0
@@ -174,36 +177,34 @@ def _swap(
             break
 
 
-def _grouped(order: Ints, start: Ints) -> Partition:
-    group = np.empty(len(order), dtype=np.int32)
-    group[order] = np.repeat(np.arange(len(start) - 1, dtype=np.int32), np.diff(start))
+def _grouped(parts: Ragged) -> Partition:
+    group = np.empty(len(parts.items), dtype=np.int32)
+    group[parts.items] = parts.owner
     return Partition(group)
 
 
-def _lined_up(
-    table: Table, order: Ints, start: Ints, width: int, l: int, rng: np.random.Generator  # noqa: E741
-) -> Links:  # fmt: skip
+def _lined_up(table: Table, parts: Ragged, width: int, l: int, rng: np.random.Generator) -> Links:  # noqa: E741
     """The rings: lexicographic where all values of a part differ or none matters, arranged elsewhere."""
-    size = np.diff(start)
-    part = np.repeat(np.arange(len(size)), size)
-    place = np.argsort(lexicographic(table, rng))
-    lined = order[np.lexsort((place[order], part))]
+    part, place = parts.owner, np.argsort(lexicographic(table, rng))
+    lined = Ragged(parts.start, parts.items[np.lexsort((place[parts.items], part))])
     if l > 1:
-        repeats = np.maximum.reduceat(_frequency(part, table.values[lined], len(table.counts)), start[:-1]) > 1
-        lined = np.where(repeats[part], arranged(lined, start, table.values, l)[0], lined)
-    return rings(lined, start, np.minimum(width, size), rng)
+        common = _frequency(part, table.values[lined.items], len(table.counts))
+        repeats = np.maximum.reduceat(common, parts.start[:-1]) > 1
+        apart = arranged(lined, table.values, l)[0]
+        lined = Ragged(parts.start, np.where(repeats[part], apart.items, lined.items))
+    return rings(lined, np.minimum(width, parts.lengths), rng)
 
 
-def rings(order: Ints, start: Ints, width: Ints, rng: np.random.Generator) -> Links:
+def rings(parts: Ragged, width: Ints, rng: np.random.Generator) -> Links:
     """Everybody's record covers the next people of the ring, itself first; parts of equal width are matched at once."""
-    size = np.diff(start)
+    order, part = parts.items, parts.owner
     degree = np.empty(len(order), dtype=np.int64)
-    degree[order] = np.repeat(width, size)
-    begin = np.concatenate(([0], np.cumsum(degree)))
+    degree[order] = width[part]
+    begin = offsets(degree)
     member, carrier = np.empty(int(begin[-1]), dtype=np.int64), np.empty(len(order), dtype=np.int64)
-    first, round_size = np.repeat(start[:-1], size), np.repeat(size, size)
+    first, round_size = parts.start[part], parts.lengths[part]
     for w in np.unique(width).tolist():
-        at = np.flatnonzero(np.repeat(width == w, size))
+        at = np.flatnonzero(width[part] == w)
         local = np.empty(len(order), dtype=np.int64)
         local[at] = np.arange(len(at))
         ahead = (at - first[at])[:, None] + np.arange(w)
@@ -211,7 +212,7 @@ def rings(order: Ints, start: Ints, width: Ints, rng: np.random.Generator) -> Li
         people = order[at]
         member[begin[people][:, None] + np.arange(w)] = order[places]
         carrier[people] = people[random_matching(local[places], rng)]
-    return Links(begin.astype(np.int64), member, carrier)
+    return Links(begin, member, carrier)
 
 
 def _frequency(part: Ints, values: npt.NDArray[np.integer], many: int) -> Ints:

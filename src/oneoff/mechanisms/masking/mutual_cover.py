@@ -18,10 +18,10 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from oneoff.errors import BadValue, MethodMismatch, OneoffError, UnreachableGuarantee
-from oneoff.mechanisms.output_tables import Limits, Solved, random_output_tables
+from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, whole_number
+from oneoff.mechanisms.masking.output_tables import Solved, random_output_tables
+from oneoff.mechanisms.masking.shapes import Limits
 from oneoff.mechanisms.partitioning.mondrian import mondrian
 from oneoff.mechanisms.partitioning.packing import packing
 from oneoff.mechanisms.partitioning.transversal import transversal
@@ -30,12 +30,15 @@ from oneoff.models import DeltaProbability, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Cover, Partition, RandomTable
 from oneoff.table import Table
+from oneoff.table.arrays import Ints
 from oneoff.table.distance import displacement, ground_of
 
 __all__ = ["mutual_cover"]
 
 _GROUPING = 0.3  # of the work, roughly
-_FINE = 2**20  # parts of the chance to be drawn again
+_FINE = 2**20  # parts of the probability to be drawn again
+
+Effort = Literal["fast", "balanced", "best"]
 
 CLAIMS = (Claim(Adversary.INSIDER, option=("joint", True)), Claim(Adversary.BLACK_BOX))
 
@@ -49,7 +52,7 @@ def mutual_cover(
     randomize_unchanged: bool = False,
     diverse: bool = False,
     cuts: Literal["strict", "relaxed"] = "relaxed",
-    effort: Literal["fast", "balanced", "best"] = "balanced",
+    effort: Effort = "balanced",
     solver: Literal["columns", "highs"] = "columns",
     rng: np.random.Generator | None = None,
     report: Callable[[float], None] | None = None,
@@ -78,23 +81,37 @@ def mutual_cover(
         groups = _exchange_groups(table, model, effort, rng, say)
         return Cover(groups, (), notes=groups.notes)
     partition = mondrian(table, model, cuts=cuts, effort=effort, rng=rng, report=lambda share: say(_GROUPING * share))
-    tables, notes = [], []
-    for j, attribute in enumerate(table.quasi):
+    tables, notes = _tables(table, partition, limits, average, solver, say)
+    _refuse_broken(tables, partition, limits)
+    redraw = _redraw(table, partition) if randomize_unchanged else None
+    return Cover(partition, tables, redraw, diverse, notes)
+
+
+def _tables(
+    table: Table, partition: Partition, limits: Limits, average: int, solver: str, say: Callable[[float], None]
+) -> tuple[tuple[RandomTable, ...], tuple[str, ...]]:
+    """A random output table for every quasi-identifier, and what a steward should know about them."""
+    tables: list[RandomTable] = []
+    notes: list[str] = []
+    for attribute, codes in zip(table.quasi, table.codes.T, strict=True):
         made, solved = random_output_tables(
-            table.codes[:, j],
+            codes,
             table.values,
             partition.group,
             ground_of(attribute),
             limits,
             average=average,
             solver=solver,
-            report=lambda share, j=j: say(_GROUPING + (1 - _GROUPING) * (j + share) / len(table.quasi)),  # type: ignore[misc]
+            report=_part_of(say, len(tables), len(table.quasi)),
         )
         tables.append(made)
         notes += _notes(attribute.name, solved)
-    _refuse_broken(tables, partition, limits)
-    redraw = _redraw(table, partition) if randomize_unchanged else None
-    return Cover(partition, tuple(tables), redraw, diverse, tuple(notes))
+    return tuple(tables), tuple(notes)
+
+
+def _part_of(say: Callable[[float], None], done: int, many: int) -> Callable[[float], None]:
+    """Progress of one quasi-identifier as that of all, after the groups were made."""
+    return lambda share: say(_GROUPING + (1 - _GROUPING) * (done + share) / many)
 
 
 def _limits(table: Table, model: Model, diverse: bool) -> Limits:
@@ -126,13 +143,17 @@ def _limits(table: Table, model: Model, diverse: bool) -> Limits:
 
 
 def _refuse(joint: bool, average: int, randomize_unchanged: bool, diverse: bool, solver: str) -> None:
-    if not isinstance(average, int) or isinstance(average, bool) or not 1 <= average <= 64:
-        raise BadValue("average is not a number of tables", allowed="a whole number from 1 to 64", got=repr(average))
+    whole_number(average, "average", least=1, most=64)
     if solver not in ("columns", "highs"):
         raise BadValue("unknown solver", allowed="columns, highs", got=repr(solver))
     for name, value in (("joint", joint), ("randomize_unchanged", randomize_unchanged), ("diverse", diverse)):
         if not isinstance(value, bool):
             raise BadValue(f"{name} is not a truth value", allowed="true, false", got=repr(value))
+    _refuse_together(joint, randomize_unchanged, diverse)
+
+
+def _refuse_together(joint: bool, randomize_unchanged: bool, diverse: bool) -> None:
+    """What one option does that another cannot stand."""
     if diverse and randomize_unchanged:
         raise BadValue(
             "randomize_unchanged changes people after the draw, and so the ceilings that diverse keeps in columns",
@@ -178,11 +199,7 @@ def _refuse_joint(table: Table, model: Model, given: dict[str, bool]) -> None:
 
 
 def _exchange_groups(
-    table: Table,
-    model: Model,
-    effort: Literal["fast", "balanced", "best"],
-    rng: np.random.Generator,
-    say: Callable[[float], None],
+    table: Table, model: Model, effort: Effort, rng: np.random.Generator, say: Callable[[float], None]
 ) -> Partition:
     """Groups that even an insider learns nothing from: made without a look at who has which sensitive value."""
     if all(part.about == "identity" for part in model.parts()):
@@ -197,18 +214,20 @@ def _notes(name: str, solved: Solved) -> list[str]:
         said.append(f"{name!r} has too many different values in a group to find the least change for certain: {bound}")
     if solved.same:
         groups = "1 group" if solved.same == 1 else f"{solved.same:,} groups"
-        said.append(f"in {groups} all show the same {name!r}: the limits leave no room to round chances to exact ones")
+        said.append(
+            f"in {groups} all show the same {name!r}: the limits leave no room to round probabilities to exact ones"
+        )
     return said
 
 
-def _refuse_broken(tables: list[RandomTable], partition: Partition, limits: Limits) -> None:
+def _refuse_broken(tables: tuple[RandomTable, ...], partition: Partition, limits: Limits) -> None:
     """Definition 5 in whole numbers, for what is about to be drawn from."""
     for each in tables:
         if each.columns(partition.group).above(limits.delta).any():
-            raise OneoffError("a random output table breaks delta-probability: a defect, nothing was published")
+            raise Defect("a random output table breaks delta-probability")
 
 
-def _redraw(table: Table, partition: Partition) -> npt.NDArray[np.int64]:
+def _redraw(table: Table, partition: Partition) -> Ints:
     """Algorithm 3 draws a quasi-identifier by its extent in the group, relative to that in the table, and any of the K
     values of the group, until something changed: it ends at one in proportion to extent times (K - 1) / K."""
     odds = np.zeros((partition.groups, len(table.quasi)), dtype=np.int64)

@@ -1,0 +1,32 @@
+"""Random output tables by column generation, in compiled code and on all cores: those with few rows, that is most."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oneoff.mechanisms.masking.shapes import Answer, Shapes, Sparse, Task
+from oneoff.table.arrays import offsets
+
+__all__ = ["solve_small"]
+
+
+def solve_small(shapes: Shapes, task: Task) -> Answer:
+    """Tables of these shapes. What was put aside is -1 where the simplex did not come to an end: those have no entries
+    that could be used."""
+    from oneoff.kernels.cover import cover_shapes
+    from oneoff.kernels.threads import spread
+
+    out = offsets(shapes.entries)
+    weight, found = np.zeros(int(out[-1]), dtype=np.int64), np.zeros((shapes.many, 2))
+    rows, columns, limits = shapes.rows, shapes.columns, task.limits
+    tables = (rows.items, rows.start, columns.items, columns.start, out)
+    bounds = limits.as_array()
+
+    def run(first: int, last: int) -> None:
+        cover_shapes(*tables, *task.ground, bounds, task.average, limits.total, found, weight, first, last)
+
+    spread(run, shapes.many)
+    entry = np.flatnonzero(weight)
+    table = np.searchsorted(out, entry, side="right") - 1
+    row, column = np.divmod(entry - out[table], columns.lengths[table])
+    return Answer(Sparse(table, row, column, weight[entry]), found[:, 0], found[:, 1])
