@@ -19,8 +19,7 @@ from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing
 from oneoff.models import Counts, Model, Prior, parse
 from oneoff.plans import Channel, Cover, Links, Partition
 from oneoff.public import public_information
-from oneoff.releases import Bucketized, Published, bucketize, generalize, generalize_each, mask, perturb
-from oneoff.releases.cells import NumericAs
+from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb
 from oneoff.table import Table
 from oneoff.utility import Utility, utility
 
@@ -215,16 +214,17 @@ def _release(
 ) -> Published:
     """What a plan looks like to the world."""
     against = method.stands_against(model, options)
-    numeric_as: NumericAs = options.get("numeric_as", "range")
-    if isinstance(plan, Channel):
-        return perturb(table, plan, model, method=method.name, against=against, rng=rng)
-    if isinstance(plan, Cover):
-        return mask(table, plan, model, method=method.name, against=against, rng=rng)
-    if isinstance(plan, Partition) and method.form == Bucketized.form:
-        return bucketize(table, plan, model, method=method.name, against=against, rng=rng)
-    if isinstance(plan, Links):
-        return generalize_each(table, plan, model, method=method.name, against=against, rng=rng, numeric_as=numeric_as)
-    return generalize(table, plan, model, method=method.name, against=against, rng=rng, numeric_as=numeric_as)
+    shown = {name: options[name] for name in ("numeric_as",) if name in options}
+    return _RELEASES[method.form, type(plan)](table, plan, model, method=method.name, against=against, rng=rng, **shown)
+
+
+_RELEASES: dict[tuple[str, type], Callable[..., Published]] = {
+    ("generalized", Partition): generalize,
+    ("generalized", Links): generalize_each,
+    ("bucketized", Partition): bucketize,
+    ("perturbed", Channel): perturb,
+    ("masked", Cover): mask,
+}
 
 
 def refuse_unreachable(table: Table, model: Model) -> None:

@@ -242,7 +242,7 @@ def audit(
 ) -> None:
     """Judge a release with everything the steward has: the records, the links, the original table."""
     from oneoff.audit import audit as audit_release
-    from oneoff.releases.load import load_release
+    from oneoff.releases.folder import load_release
 
     release = load_release(folder, private=True)
     reading = {"missing": missing, "rows": rows, "hierarchies": _pairs(hierarchy, "--hierarchy")}
@@ -262,7 +262,7 @@ def verify(
     exit status 1; --json tells it by "checkable": false.
     """
     from oneoff.audit import audit as audit_release
-    from oneoff.releases.load import load_release
+    from oneoff.releases.folder import load_release
 
     release = load_release(folder)
     verdict = audit_release(release)
@@ -315,7 +315,7 @@ def utility(
 ) -> None:
     """How much the release blurs, by several measures and by attribute; with --queries, how well it answers."""
     from oneoff.releases import Masked
-    from oneoff.releases.load import load_release
+    from oneoff.releases.folder import load_release
     from oneoff.report.text import utility_lines
     from oneoff.table.hierarchy import read_hierarchy
     from oneoff.utility import utility as measure
@@ -343,12 +343,11 @@ def query(
     as_json: AsJson = False,
 ) -> None:
     """How many people have these properties? An estimate from the public half, with an interval."""
-    from oneoff.releases.counting import unknown_values
-    from oneoff.releases.load import load_release
+    from oneoff.releases.folder import load_release
 
     release = load_release(folder)
     estimate = release.count(where)
-    notices = unknown_values(release, where)
+    notices = release.unknown_values(where)
     for notice in notices:
         _notify(notice)
     if as_json:
@@ -508,7 +507,7 @@ def _notify(text: str) -> None:
 
 def _refuse_existing(out: Path, overwrite: bool) -> None:
     """Before hours of work rather than after."""
-    from oneoff.releases.write import refuse_existing
+    from oneoff.releases.folder import refuse_existing
 
     refuse_existing(out, overwrite)
 
@@ -518,7 +517,7 @@ def _original(folder: Path, release: Published, table: str | None, reading: Mapp
 
     reading   how to read it, where that is not as the job did
     """
-    from oneoff.releases.load import release_folder
+    from oneoff.releases.folder import release_folder
 
     job = _job_of(release_folder(folder), table, release, reading)
     return None if job is None else job.read_table()
