@@ -28,7 +28,7 @@ from oneoff.table.classes import Risk, look_alikes, risk_of_classes
 
 __all__ = ["judge_perturbed"]
 
-_FINE = 2**30  # people that stand for a belief of 1 where a level is wanted to float accuracy only
+_FINE = 2**30  # people that stand for a belief of 1 where nothing is compared with a ceiling
 
 
 @dataclass(frozen=True, eq=False)
