@@ -13,7 +13,7 @@ from oneoff.folder import private_files, write_outcome
 from oneoff.inspection import Queries, audit_folder, measure_folder, query_folder, verify_folder
 from oneoff.job import Job, original_of
 from oneoff.publish import Outcome, publish_job
-from oneoff.releases.load import load_release
+from oneoff.releases.folder import load_release
 from oneoff.table.sample import sample
 from tests.command_line import oneoff
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 # `audit` and `utility` are rooms and functions: bound here, after their rooms are loaded, so that the names a user
 # sees are the functions (docs/decisions/0001).
-from oneoff.audit.verdict import Verdict, audit
+from oneoff.audit.kinds import audit
+from oneoff.audit.verdict import Verdict
 from oneoff.utility.loss import Utility, utility
 
 __version__ = "0.1.0"
@@ -26,7 +27,7 @@ _WHERE = {
     "check": "oneoff.audit.check",
     "compare": "oneoff.comparison",
     "errors": "",
-    "load_release": "oneoff.releases.load",
+    "load_release": "oneoff.releases.folder",
     "models": "",
     "profile": "oneoff.table.profile",
     "read_hierarchy": "oneoff.table.hierarchy",
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
     from oneoff.catalog import METHODS, MODELS
     from oneoff.comparison import compare
     from oneoff.publish import anonymize
+    from oneoff.releases.folder import load_release
     from oneoff.releases.generalized import Generalized
-    from oneoff.releases.load import load_release
     from oneoff.table.hierarchy import Hierarchy, read_hierarchy
     from oneoff.table.profile import profile
     from oneoff.table.read import read_table

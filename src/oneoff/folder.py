@@ -11,14 +11,7 @@ from oneoff.errors import PromiseBroken
 from oneoff.outcome import Outcome
 from oneoff.releases.published import PrivateFiles
 
-__all__ = ["private_files", "refuse_existing", "write_outcome"]
-
-
-def refuse_existing(folder: Path, overwrite: bool) -> None:
-    """Before hours of work rather than after."""
-    from oneoff.releases import write
-
-    write.refuse_existing(folder, overwrite)
+__all__ = ["private_files", "write_outcome"]
 
 
 def write_outcome(

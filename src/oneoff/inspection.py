@@ -15,8 +15,8 @@ from typing import Any
 from oneoff.audit import Verdict, audit
 from oneoff.errors import BadValue
 from oneoff.releases import Generalized, Masked, Published
-from oneoff.releases.counting import Estimate, unknown_values
-from oneoff.releases.load import load_release
+from oneoff.releases.estimate import Estimate
+from oneoff.releases.folder import load_release
 from oneoff.table import Table
 from oneoff.utility import AggregateErrors, Utility, aggregate_errors, random_aggregates, utility
 
@@ -144,7 +144,7 @@ def query_folder(folder: Folder, where: str) -> Answer:
     """How many people have these properties? From the public half alone."""
     release = load_release(folder)
     estimate = release.count(where)
-    return Answer(where, estimate, unknown_values(release, where))
+    return Answer(where, estimate, release.unknown_values(where))
 
 
 def _original(folder: Folder, release: Published, table: str | None, reading: Mapping[str, Any] | None) -> Table | None:

@@ -95,7 +95,7 @@ def original_of(
 
     reading   how to read it, where that is not as the job did
     """
-    from oneoff.releases.load import release_folder
+    from oneoff.releases.folder import release_folder
 
     given = {"input": table, **(reading or {})}
     path = release_folder(folder) / "private" / "job.toml"

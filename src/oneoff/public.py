@@ -12,10 +12,8 @@ import numpy as np
 
 from oneoff.errors import BadValue, UnknownColumn
 from oneoff.releases import Generalized, Published
-from oneoff.releases.cells import Nodes, Ranges
-from oneoff.releases.load import load_release
+from oneoff.releases.folder import load_release
 from oneoff.table import Table
-from oneoff.table.arrays import Codes, Ints
 from oneoff.table.read import read_table
 
 __all__ = ["public_information"]
@@ -89,22 +87,6 @@ def _cuts(path: Path) -> Mapping[str, Any]:
 def _plausible_people(release: Generalized) -> Table:
     """Somebody for each record who would fit it, by a fixed course of chance: what anybody could make of a release."""
     rng = np.random.default_rng(0)
-    columns: list[Codes | Ints] = []
-    for attribute, cells in zip(release.quasi, release.cells, strict=True):
-        if isinstance(cells, Ranges):
-            low, high = cells.low[release.box], cells.high[release.box]
-            columns.append(rng.integers(low, high + 1))
-        elif isinstance(cells, Nodes):
-            assert attribute.hierarchy is not None
-            first, last = attribute.hierarchy.span(cells.level[release.box], cells.node[release.box])
-            columns.append(_nearest_leaf(attribute.leaves, rng.integers(first, last + 1)))
-        else:
-            start, end = cells.start[release.box], cells.start[release.box + 1]
-            columns.append(cells.code[rng.integers(start, end)])
+    columns = [cells.draw(attribute, release.box, rng) for attribute, cells in release.shown]
     codes = np.stack(columns, axis=1).astype(np.int32)
     return Table(release.quasi, codes, release.sensitive, release.values.copy())
-
-
-def _nearest_leaf(known: Codes, wanted: Ints) -> Ints:
-    """The code of each leaf, or of the next one that occurs."""
-    return np.minimum(np.searchsorted(known, wanted), len(known) - 1)

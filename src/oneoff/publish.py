@@ -20,8 +20,7 @@ from oneoff.models import Counts, Model, Prior, parse
 from oneoff.outcome import Outcome
 from oneoff.plans import Channel, Cover, Links, Partition
 from oneoff.public import public_information
-from oneoff.releases import Bucketized, Published, bucketize, generalize, generalize_each, mask, perturb
-from oneoff.releases.cells import NumericAs
+from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb
 from oneoff.table import Table
 from oneoff.utility import utility
 
@@ -222,18 +221,19 @@ def _unprotected(table: Table, model: Model) -> str:
 
 def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
     """What a plan looks like to the world."""
-    table, model, method = order.table, order.model, order.method.name
-    against = str(order.method.stands_against(model, order.options))  # as it is read back from a folder
-    numeric_as: NumericAs = order.options.get("numeric_as", "range")
-    if isinstance(plan, Channel):
-        return perturb(table, plan, model, method=method, against=against, rng=rng)
-    if isinstance(plan, Cover):
-        return mask(table, plan, model, method=method, against=against, rng=rng)
-    if isinstance(plan, Partition) and order.method.form == Bucketized.form:
-        return bucketize(table, plan, model, method=method, against=against, rng=rng)
-    if isinstance(plan, Links):
-        return generalize_each(table, plan, model, method=method, against=against, rng=rng, numeric_as=numeric_as)
-    return generalize(table, plan, model, method=method, against=against, rng=rng, numeric_as=numeric_as)
+    against = str(order.method.stands_against(order.model, order.options))  # as it is read back from a folder
+    shown = {name: order.options[name] for name in ("numeric_as",) if name in order.options}
+    made = _RELEASES[order.method.form, type(plan)]
+    return made(order.table, plan, order.model, method=order.method.name, against=against, rng=rng, **shown)
+
+
+_RELEASES: dict[tuple[str, type], Callable[..., Published]] = {
+    ("generalized", Partition): generalize,
+    ("generalized", Links): generalize_each,
+    ("bucketized", Partition): bucketize,
+    ("perturbed", Channel): perturb,
+    ("masked", Cover): mask,
+}
 
 
 def refuse_unreachable(table: Table, model: Model) -> None:

@@ -25,8 +25,9 @@ from oneoff.errors import OneoffError
 from oneoff.models import Counts, KAnonymity, LDiversity, Prior
 from oneoff.plans import Links
 from oneoff.releases import Generalized
-from oneoff.releases.cells import cells_of_groups
+from oneoff.releases.generalized import cells_of_groups
 from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Ragged
 from tests.tables import tables
 
 A, B, C, D, E = range(5)
@@ -42,7 +43,7 @@ def published(table: Table, links: Links, rng: np.random.Generator, numeric_as: 
         model=KAnonymity(1),
         quasi=table.quasi,
         cells=tuple(
-            cells_of_groups(attribute, table.codes[:, j], links.start, links.member, numeric_as)
+            cells_of_groups(attribute, table.codes[:, j], Ragged(links.start, links.member), numeric_as)
             for j, attribute in enumerate(table.quasi)
         ),
         box=order.astype(np.int32),

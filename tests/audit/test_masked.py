@@ -25,7 +25,9 @@ from oneoff.plans import Cover, Partition, RandomTable
 from oneoff.plans.cover import TOTAL
 from oneoff.publish import publish
 from oneoff.releases import Masked, mask
-from oneoff.releases.load import load_cover, load_links, load_release
+from oneoff.releases.folder import load_release
+from oneoff.releases.masked import load_cover
+from oneoff.releases.private import load_links
 from oneoff.table import Attribute, Table
 from tests.test_laws import chance_of, row_of
 
@@ -328,7 +330,8 @@ def test_a_release_and_its_folder(people: Table, tmp_path: Path) -> None:
         assert not blind.holds
         assert not any(part.holds for part in blind.parts), "nothing is said to be kept that was not looked at"
         assert blind.risk_after.highest == 1
-        whole = replace(loaded, links=load_links(tmp_path / name), cover=load_cover(tmp_path / name))
+        private = tmp_path / name / "private"
+        whole = replace(loaded, links=load_links(private), cover=load_cover(private))
         before, after = oneoff.audit(release, people), oneoff.audit(whole, people)
         assert (after.holds, after.worst, after.masked) == (before.holds, before.worst, before.masked)
         assert oneoff.utility(whole, people) == oneoff.utility(release, people)

@@ -23,7 +23,8 @@ from oneoff.models import KAnonymity
 from oneoff.plans import Channel, Partition
 from oneoff.publish import publish
 from oneoff.releases import Bucketized, Generalized, Masked, Perturbed, Published, bucketize, generalize, perturb
-from oneoff.releases.load import load_links, load_release
+from oneoff.releases.folder import load_release
+from oneoff.releases.private import load_links
 from oneoff.table import Attribute, Table
 from oneoff.table.read import read_table
 from oneoff.table.sample import SAMPLE_ROLES, sample
@@ -170,7 +171,7 @@ def test_releases_of_methods(few: Table, method: str, tmp_path: Path) -> None:
     result = recognition(release, few)
     agrees(result, release, few)
     replace(release, private_half=dict).write(tmp_path / "out")  # without a report
-    back = replace(load_release(tmp_path / "out"), links=load_links(tmp_path / "out"))
+    back = replace(load_release(tmp_path / "out"), links=load_links(tmp_path / "out" / "private"))
     again = recognition(back, few)
     assert again.identity == pytest.approx(result.identity, abs=1e-12)
     assert again.attribute == pytest.approx(result.attribute, abs=1e-12)

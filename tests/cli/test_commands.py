@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from oneoff.audit.verdict import Verdict, audit
+from oneoff.audit import Verdict, audit
 from oneoff.models import KAnonymity
 from oneoff.releases import Generalized
 from oneoff.table import Table

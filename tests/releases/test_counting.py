@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import oneoff
 from oneoff.errors import BadValue, UnknownColumn
-from oneoff.releases.counting import reconstruct
+from oneoff.releases.estimate import reconstruct
 from oneoff.releases.predicate import Condition, conditions
 from oneoff.table import Table
 from tests.tables import tables

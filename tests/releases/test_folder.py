@@ -21,7 +21,8 @@ from oneoff.errors import DamagedRelease, FolderExists, FolderNotWritable, Promi
 from oneoff.models import Counts
 from oneoff.publish import publish
 from oneoff.releases import Ranges
-from oneoff.releases.load import load_links, load_release
+from oneoff.releases.folder import load_release
+from oneoff.releases.private import load_links
 from oneoff.table import Table
 from oneoff.table.read import read_table
 from tests.tables import promises, tables
@@ -68,7 +69,7 @@ def test_rows_are_shuffled_and_links_know_the_way_back(
     truth = people.sensitive.labels[people.values].tolist()
     in_order = published["occupation"].to_pylist()
     assert in_order != truth
-    links = load_links(folder)
+    links = load_links(folder / "private")
     assert links is not None
     assert [in_order[record] for record in links] == truth
 
@@ -78,7 +79,7 @@ def test_ranges_contain_values_and_csv_says_the_same(
 ) -> None:
     folder = release.write(tmp_path / "out", csv=True)
     published = pq.read_table(folder / "public" / "data.parquet").to_pylist()
-    links = load_links(folder)
+    links = load_links(folder / "private")
     assert links is not None
     age = people.attribute("age")
     for person in range(people.rows):
@@ -153,12 +154,12 @@ def test_a_read_only_place(release: oneoff.Generalized, tmp_path: Path, monkeypa
 def test_a_crash_in_the_middle_leaves_no_folder(
     function: str, release: oneoff.Generalized, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from oneoff.releases import write
+    from oneoff.releases import folder as written
 
     def crash(*args: object, **kwargs: object) -> None:
         raise RuntimeError("the disk is on fire")
 
-    target = {"write_table": (pq, "write_table"), "describe": (write, "describe"), "replace": (write, "_replace")}
+    target = {"write_table": (pq, "write_table"), "describe": (written, "describe"), "replace": (written, "_replace")}
     monkeypatch.setattr(*target[function], crash)
     with pytest.raises(RuntimeError, match="on fire"):
         release.write(tmp_path / "out")
@@ -168,7 +169,7 @@ def test_a_crash_in_the_middle_leaves_no_folder(
 def test_a_crash_while_overwriting_keeps_the_old_release(
     release: oneoff.Generalized, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from oneoff.releases import write
+    from oneoff.releases import folder as written
 
     folder = release.write(tmp_path / "out")
     before = (folder / "public" / "release.json").read_bytes()
@@ -176,7 +177,7 @@ def test_a_crash_while_overwriting_keeps_the_old_release(
     def crash(*args: object, **kwargs: object) -> None:
         raise RuntimeError("the disk is on fire")
 
-    monkeypatch.setattr(write, "describe", crash)
+    monkeypatch.setattr(written, "describe", crash)
     with pytest.raises(RuntimeError, match="on fire"):
         release.write(folder, overwrite=True)
     assert (folder / "public" / "release.json").read_bytes() == before

@@ -12,12 +12,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.models import Counts, Model, Prior
 from oneoff.plans import Partition
-from oneoff.releases import Generalized, Sets
+from oneoff.releases import Generalized
 from oneoff.table import Table
+from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.table.classes import look_alikes
 from oneoff.table.space import space_of
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
 __all__ = ["Attack", "Sight", "sight"]
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _SINGLE = {"groups": "group", "people": "person"}
 
@@ -117,7 +114,7 @@ class Sight:
     answer[i]    the value of person i, which no attack may look at before its guesses are made
     """
 
-    codes: npt.NDArray[np.int32]
+    codes: Codes
     space: Space
     group: Ints
     start: Ints
@@ -126,7 +123,7 @@ class Sight:
     prior: Ints
     ceiling: Floats
     limits: Ints
-    answer: npt.NDArray[np.int32]
+    answer: Codes
 
     def share(self, group: Ints, value: Ints) -> Floats:
         """The share of a value in a group that holds it."""
@@ -161,5 +158,5 @@ def sight(release: Generalized, table: Table, model: Model) -> Sight | None:
 
 def _numeric_as(release: Generalized) -> str:
     """Whether numbers are published as sets: what the release shows decides how loss is counted."""
-    shown = zip(release.quasi, release.cells, strict=True)
-    return "set" if any(a.kind == "numeric" and isinstance(cells, Sets) for a, cells in shown) else "range"
+    ways = {cells.shown_as for attribute, cells in release.shown if attribute.kind == "numeric"}
+    return "set" if "set" in ways else "range"

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.audit.verdict import Verdict, judge
+from oneoff.audit.judge import Crowds, judge
+from oneoff.audit.verdict import Verdict
 from oneoff.errors import BadValue, HierarchyError, listing
-from oneoff.models import Counts, Model, parse
+from oneoff.models import Model, parse
 from oneoff.table import Attribute
 from oneoff.table.classes import look_alikes
 from oneoff.table.encode import read_values
@@ -44,8 +45,7 @@ def check(
     if prior is not None and attribute is not None:
         attribute, values, counts = _whole_table(prior, attribute, values)
     model = parse(guarantee).bind(attribute)
-    group = look_alikes(columns)
-    return judge(model, Counts.of_groups(group, values), group, values, counts, attribute)
+    return judge(model, Crowds.of_groups(look_alikes(columns), values, counts, attribute))
 
 
 def _whole_table(prior: Any, attribute: Attribute, values: Codes) -> tuple[Attribute, Codes, npt.NDArray[np.int64]]:

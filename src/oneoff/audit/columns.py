@@ -13,11 +13,10 @@ from oneoff.models import Caps
 from oneoff.plans import Cover, RandomTable
 from oneoff.plans.cover import TOTAL, Columns
 from oneoff.table import Table
+from oneoff.table.arrays import Ints
 from oneoff.table.classes import look_alikes
 
 __all__ = ["Failing", "carried", "failing_columns"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

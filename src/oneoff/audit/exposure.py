@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.audit.recognition import Recognition
 from oneoff.plans import Cover
 from oneoff.plans.cover import TOTAL
+from oneoff.table.arrays import Codes, Floats, Ints, offsets
 from oneoff.table.classes import SMALL, Risk, look_alikes
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ __all__ = [
     "value_belief",
 ]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _ROUNDED = 1 + 1e-9  # what floats may add to a belief that is exactly what is allowed
 
@@ -166,7 +164,7 @@ class Knowledge:
     known: Known | None
 
 
-def knowledge(cover: Cover, own: npt.NDArray[np.int32], shown: npt.NDArray[np.int32]) -> Knowledge:
+def knowledge(cover: Cover, own: Codes, shown: Codes) -> Knowledge:
     """own, shown: the codes of everybody, and those on everybody's record."""
     group = cover.partition.group
     if cover.joint:
@@ -175,7 +173,7 @@ def knowledge(cover: Cover, own: npt.NDArray[np.int32], shown: npt.NDArray[np.in
 
     order = np.argsort([-len(np.unique(column)) for column in shown.T], kind="stable")  # the most telling column first
     tables, own, shown = [cover.tables[j] for j in order.tolist()], own[:, order], shown[:, order]
-    offset = np.concatenate(([0], np.cumsum([each.rows for each in tables])))
+    offset = offsets([each.rows for each in tables])
     row = np.stack([each.row + offset[j] for j, each in enumerate(tables)], axis=1)
     people = look_alikes([group, *(column for both in zip(row.T, own.T, strict=True) for column in both)])
     record = look_alikes([group, *shown.T])
@@ -189,7 +187,7 @@ def knowledge(cover: Cover, own: npt.NDArray[np.int32], shown: npt.NDArray[np.in
         shown=shown[shows],
         records=np.bincount(record),
         record_start=record_start,
-        start=np.concatenate(([0], np.cumsum(entries))),
+        start=offsets(entries),
         code=np.concatenate([each.code for each in tables]),
         chance=np.concatenate([each.weight for each in tables]) / TOTAL,
         odds=_odds(cover, own, order),
@@ -197,13 +195,13 @@ def knowledge(cover: Cover, own: npt.NDArray[np.int32], shown: npt.NDArray[np.in
     return Knowledge(cover, people, record, known)
 
 
-def _firsts(classes: Ints, group: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
+def _firsts(classes: Ints, group: Codes) -> tuple[Ints, Ints]:
     """Somebody of each class, and where the classes of each group begin; groups come in order."""
     first = np.unique(classes, return_index=True)[1]
     return first, np.searchsorted(group[first], np.arange(int(group.max()) + 2))
 
 
-def _odds(cover: Cover, own: npt.NDArray[np.int32], order: Ints) -> Floats:
+def _odds(cover: Cover, own: Codes, order: Ints) -> Floats:
     """[group]: of being changed afterwards in each quasi-identifier, and how many other values there are in it."""
     group, groups = cover.partition.group.astype(np.int64), cover.partition.groups
     if cover.redraw is None:
@@ -236,7 +234,7 @@ def record_posterior(seen: Knowledge) -> Floats:
     return np.stack([mine / whole[seen.record], (totals[:, 1] / whole)[seen.record]], axis=1)
 
 
-def value_belief(seen: Knowledge, values: npt.NDArray[np.int32], ceilings: Floats | None) -> Belief:
+def value_belief(seen: Knowledge, values: Codes, ceilings: Floats | None) -> Belief:
     """What they believe of everybody's sensitive value: the person's records are those they may have shown.
 
     The person is looked at by themselves: every record of the group is equally likely to be theirs before it is seen.
@@ -261,13 +259,13 @@ def value_belief(seen: Knowledge, values: npt.NDArray[np.int32], ceilings: Float
     return Belief(beliefs / people, float(shares.mean()), None if ceilings is None else above / people)
 
 
-def _shares_of_own(group: npt.NDArray[np.int32], values: npt.NDArray[np.int32]) -> Floats:
+def _shares_of_own(group: Codes, values: Codes) -> Floats:
     """[i]: how common the value of person i is in the group."""
     alike = look_alikes([group, values])
     return np.asarray(np.bincount(alike)[alike] / np.bincount(group)[group])
 
 
-def _counted(classes: Ints, values: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
+def _counted(classes: Ints, values: Codes) -> tuple[Ints, Ints]:
     """(value, how many) of the members of each class, and where those of each class begin."""
     width = int(values.max()) + 1
     key, many = np.unique(classes * width + values, return_counts=True)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OneoffError
+from oneoff.errors import BadValue
 from oneoff.models import Counts
 from oneoff.plans import Links
-from oneoff.releases import Generalized
-from oneoff.releases.cells import Cells, Nodes, Ranges
+from oneoff.releases import Cells, Generalized
 from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Codes, Ints, Ragged, offsets
 
 if TYPE_CHECKING:
     from oneoff.kernels.linking import BoxIndex
@@ -36,9 +36,6 @@ __all__ = [
     "surviving",
     "value_counts",
 ]
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
 
 FOUND_AT_ONCE = 4_000_000  # matches held in memory while they are counted
 FINEST = 256  # stretches into which an attribute is divided for the search, fewer when bits would fill the memory
@@ -66,7 +63,7 @@ def effective_matches(release: Generalized, table: Table, most: int = 5_000_000)
     Takes any one way to give everybody a record, so it needs the private links of the release.
     """
     if release.links is None or release.rows != table.rows:
-        raise OneoffError("the true links of a release of the whole table are needed to tell which matches survive")
+        raise BadValue("the true links of a release of the whole table are needed to tell which matches survive")
     pieces, many = [], 0
     for piece in _pieces(release, table, None):
         pieces.append(piece)
@@ -85,16 +82,16 @@ def surviving(matches: Matches, links: Ints) -> Matches:
     """
     people = len(links)
     if len(matches.start) != people + 1 or not np.array_equal(np.sort(links), np.arange(people)):
-        raise OneoffError("which matches survive can only be told for all people and all records together")
+        raise BadValue("which matches survive can only be told for all people and all records together")
     person = _persons(matches)
     owner = np.empty(people, dtype=np.int64)
     owner[links] = np.arange(people)
     if int((matches.record == links[person]).sum()) != people:
-        raise OneoffError("a person's own record is not among the matches")
+        raise BadValue("a person's own record is not among the matches")
     other = owner[matches.record]
     component = _strong_components(matches.start, other)
     stays = component[person] == component[other]
-    return Matches(_starts(np.bincount(person[stays], minlength=people)), matches.record[stays])
+    return Matches(offsets(np.bincount(person[stays], minlength=people)), matches.record[stays])
 
 
 def _strong_components(start: Ints, target: Ints) -> Codes:
@@ -118,7 +115,7 @@ def value_counts(matches: Matches, shown: npt.NDArray[np.integer[Any]]) -> Count
     """How often each value is shown on the matches of each person; shown[r] is the value of record r."""
     lonely = int((np.diff(matches.start) == 0).sum())
     if lonely:
-        raise OneoffError(f"{lonely} people fit no record at all, so that nothing can be said about them")
+        raise BadValue(f"{lonely} people fit no record at all, so that nothing can be said about them")
     return Counts.of_groups(_persons(matches), shown[matches.record])
 
 
@@ -134,7 +131,7 @@ def reader_counts(release: Generalized, table: Table, people: npt.NDArray[np.int
     """
     pieces = [value_counts(piece, release.values) for piece in _pieces(release, table, people)]
     return Counts(
-        _starts(np.concatenate([piece.distinct for piece in pieces])),
+        offsets(np.concatenate([piece.distinct for piece in pieces])),
         np.concatenate([piece.value for piece in pieces]),
         np.concatenate([piece.count for piece in pieces]),
     )
@@ -146,7 +143,7 @@ def _pieces(release: Generalized, table: Table, people: npt.NDArray[np.integer[A
 
     codes = table.codes if people is None else table.codes[people]
     if len(codes) == 0:
-        raise OneoffError("no people were named to look for")
+        raise BadValue("no people were named to look for")
     index, position = _index(release, table, codes)
     ends = np.empty(len(codes), dtype=np.int64)
     found = np.empty(max(FOUND_AT_ONCE, 2 * release.rows), dtype=np.int64)
@@ -160,16 +157,14 @@ def _pieces(release: Generalized, table: Table, people: npt.NDArray[np.integer[A
 
 def _joined(pieces: list[Matches]) -> Matches:
     sizes = np.concatenate([np.diff(piece.start) for piece in pieces])
-    return Matches(_starts(sizes), np.concatenate([piece.record for piece in pieces]))
+    return Matches(offsets(sizes), np.concatenate([piece.record for piece in pieces]))
 
 
 def _index(release: Generalized, table: Table, codes: Codes) -> tuple[BoxIndex, Codes]:
     """Boxes ready to be searched, and where each of the people is in every attribute."""
     from oneoff.kernels.linking import BoxIndex, mark_boxes
 
-    axes = [
-        _axis(attribute, cells, table, codes) for attribute, cells in zip(release.quasi, release.cells, strict=True)
-    ]
+    axes = [_axis(attribute, cells, table, codes) for attribute, cells in release.shown]
     order = _box_order(axes, release.boxes)
     words = -(-release.boxes // 64)
     finest = min(FINEST, max(8, INDEX_BYTES // (8 * words * len(axes))))
@@ -178,12 +173,12 @@ def _index(release: Generalized, table: Table, codes: Codes) -> tuple[BoxIndex, 
     place = np.empty(release.boxes, dtype=np.int64)
     place[order] = np.arange(release.boxes)
     index = BoxIndex(
-        attribute=np.stack((_starts(stretches)[:-1], stretches, [axis.positions for axis in axes]), axis=1),
+        attribute=np.stack((offsets(stretches)[:-1], stretches, [axis.positions for axis in axes]), axis=1),
         bits=np.zeros((int(stretches.sum()), words), dtype=np.uint64),
         blocks=np.zeros((int(stretches.sum()), -(-words // 64)), dtype=np.uint64),
         start=start,
         spans=spans,
-        record_start=_starts(release.people_in_box[order]),
+        record_start=offsets(release.people_in_box[order]),
         record=np.argsort(place[release.box], kind="stable"),
     )
     mark_boxes(index)
@@ -203,38 +198,13 @@ class _Axis(NamedTuple):
 def _axis(attribute: Attribute, cells: Cells, table: Table, codes: Codes) -> _Axis:
     """Only values that somebody has get a position: spans shrink to those, and vanish when nothing is left."""
     known = table.attribute(attribute.name)
-    where = _label_positions(attribute, cells, known.labels)[codes[:, table.quasi.index(known)]]
-    start, low, high = _spans(attribute, cells)
+    where = cells.places(attribute, known.labels)[codes[:, table.quasi.index(known)]]
+    start, low, high = cells.spans(attribute)
     used, position = np.unique(where, return_inverse=True)
     low, high = np.searchsorted(used, low, side="left"), np.searchsorted(used, high, side="right") - 1
     some = low <= high
-    start = np.concatenate(([0], np.cumsum(some)))[start]
+    start = offsets(some)[start]
     return _Axis(len(used), position.astype(np.int32), start, low[some].astype(np.int32), high[some].astype(np.int32))
-
-
-def _label_positions(attribute: Attribute, cells: Cells, labels: npt.NDArray[Any]) -> Ints:
-    """Labels (maybe of another table) as numbers that can be compared with `_spans`."""
-    if isinstance(cells, Ranges):  # 2c for the value with code c, odd numbers for values between two codes
-        at_most = np.searchsorted(attribute.labels, labels, side="right") - 1
-        return (at_most + np.searchsorted(attribute.labels, labels, side="left")).astype(np.int64)
-    if isinstance(cells, Nodes):
-        assert attribute.hierarchy is not None
-        return attribute.hierarchy.leaf_codes(labels).astype(np.int64)
-    known = {label: code for code, label in enumerate(attribute.labels.tolist())}
-    return np.array([known.get(label, -1) for label in labels.tolist()], dtype=np.int64)
-
-
-def _spans(attribute: Attribute, cells: Cells) -> tuple[Ints, Ints, Ints]:
-    """(start, low, high): what every box shows, as ascending spans of label positions."""
-    if isinstance(cells, Ranges):
-        low, high = 2 * cells.low.astype(np.int64), 2 * cells.high.astype(np.int64)
-    elif isinstance(cells, Nodes):
-        assert attribute.hierarchy is not None
-        first, last = attribute.hierarchy.span(cells.level, cells.node)
-        low, high = first.astype(np.int64), last.astype(np.int64)
-    else:
-        return cells.start, cells.code.astype(np.int64), cells.code.astype(np.int64)
-    return np.arange(len(low) + 1), low, high
 
 
 def _box_order(axes: list[_Axis], boxes: int) -> Ints:
@@ -254,17 +224,11 @@ def _joined_spans(axes: list[_Axis], order: Ints) -> tuple[Ints, Codes]:
     """The spans of all attributes behind one another, boxes in the given order."""
     starts, spans, many = [], [], 0
     for axis in axes:
-        sizes = np.diff(axis.start)[order]
-        start = _starts(sizes)
-        entry = np.repeat(axis.start[:-1][order] - start[:-1], sizes) + np.arange(len(axis.low))
-        starts.append(start + many)
-        spans.append(np.stack((axis.low[entry], axis.high[entry])))
+        low, high = (Ragged(axis.start, ends).take(order) for ends in (axis.low, axis.high))
+        starts.append(low.start + many)
+        spans.append(np.stack((low.items, high.items)))
         many += len(axis.low)
     return np.stack(starts), np.concatenate(spans, axis=1)
-
-
-def _starts(sizes: npt.NDArray[np.integer[Any]]) -> Ints:
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
 def _persons(matches: Matches) -> Ints:

@@ -15,7 +15,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.audit.columns import Failing, carried, failing_columns
 from oneoff.audit.exposure import (
@@ -27,17 +26,19 @@ from oneoff.audit.exposure import (
     risk_of_posteriors,
     value_belief,
 )
+from oneoff.audit.judge import Crowds, judge, judge_part, of_sizes
 from oneoff.audit.recognition import recognition
-from oneoff.audit.verdict import PartVerdict, Verdict, Witness, judge, judge_part, kept_problems, tightest
-from oneoff.models import Counts, DeltaProbability, Model, Prior
+from oneoff.audit.records import links_problem, prior_problem, rows_problem, value_problems
+from oneoff.audit.verdict import PartVerdict, Verdict, tightest
+from oneoff.audit.witness import Witness
+from oneoff.models import DeltaProbability, Model, Prior
 from oneoff.plans import Cover
 from oneoff.releases import Masked
 from oneoff.table import Table
+from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.classes import Risk, look_alikes
 
 __all__ = ["judge_masked"]
-
-Floats = npt.NDArray[np.float64]
 
 _BLIND = "a masked release can only be judged with the table and the private half: what was drawn from is a secret"
 
@@ -47,41 +48,40 @@ def judge_masked(release: Masked, table: Table | None, model: Model, before: Ris
     cover = release.cover
     if table is None or cover is None or release.links is None:
         return _unjudged(release, model, before, (_BLIND,))
+    others = "" if len(cover.partition.group) == table.rows else "the private half is not about the people of the table"
+    wrong = rows_problem(release, table) or others
+    if wrong:
+        return _unjudged(release, model, before, (wrong,))
     problems = _problems(release, table, cover)
-    if release.rows != table.rows or len(cover.partition.group) != table.rows:
-        return _unjudged(release, model, before, problems)
     group = cover.partition.group.astype(np.int64)
-    counts, prior = Counts.of_groups(group, table.values), Prior(tuple(release.counts.tolist()))
-    verdict = judge(
-        model,
-        counts,
-        group,
-        table.values,
-        release.counts,
-        release.sensitive,
-        "insider" if cover.joint else "black box",
-        before,
-        problems,
-        place="hidden group",
-    )
+    crowds = Crowds.of_groups(group, table.values, release.counts, release.sensitive, place="hidden group")
+    against = "insider" if cover.joint else "black box"
+    verdict = judge(model, crowds, against=against, before=before, problems=problems)
     if problems:
         return verdict
+    if cover.diverse and _not_carried(release, table, cover):
+        return replace(verdict, holds=False, problems=("ceilings are broken in a table they were to be kept in",))
+    return _by_columns(verdict, release, table, model, crowds)
+
+
+def _by_columns(verdict: Verdict, release: Masked, table: Table, model: Model, crowds: Crowds) -> Verdict:
+    """The verdict over hidden groups with what columns and records say in place of the size of groups."""
+    cover = release.cover
+    assert cover is not None
     view, posteriors, failing = _view(release, table, cover, model)
     alike = look_alikes(list(release.codes.T))
     parts = tuple(
         _named(part, judged, view, table, cover)
         if part.about != "identity" or isinstance(part, DeltaProbability)
-        else _by_looks(part, alike, prior)
+        else _by_looks(part, alike, crowds.prior)
         for part, judged in zip(model.parts(), verdict.parts, strict=True)
     )
-    if cover.diverse and _not_carried(release, table, cover):
-        return replace(verdict, holds=False, problems=("ceilings are broken in a table they were to be kept in",))
     witness = tightest(parts)
     return replace(
         verdict,
         holds=all(part.holds for part in parts),
         parts=parts,
-        people_above=max(_people_above(model, counts, prior, failing, cover), *(part.people_above for part in parts)),
+        people_above=max(_people_above(model, crowds, failing, cover), *(part.people_above for part in parts)),
         witness=witness,
         worst=witness.belief,
         groups=None,
@@ -97,12 +97,12 @@ def _not_carried(release: Masked, table: Table, cover: Cover) -> bool:
     return caps is None or not carried(cover, table, caps)
 
 
-def _people_above(model: Model, counts: Counts, prior: Prior, failing: Failing, cover: Cover) -> int:
+def _people_above(model: Model, crowds: Crowds, failing: Failing, cover: Cover) -> int:
     """People above any limit, in their hidden group or in a column of it."""
     broken = np.zeros(cover.partition.groups, dtype=np.bool_)
     for part in model.parts():
         if part.about != "identity" or (cover.joint and isinstance(part, DeltaProbability)):
-            broken |= part.failing(counts, prior)
+            broken |= part.failing(crowds.counts, crowds.prior)
     if not cover.joint:
         broken[np.concatenate([np.zeros(0, dtype=np.int64), *failing.groups])] = True
     return int(cover.partition.size[broken].sum())
@@ -142,21 +142,12 @@ def _unjudged(release: Masked, model: Model, before: Risk | None, problems: tupl
 
 def _problems(release: Masked, table: Table, cover: Cover) -> tuple[str, ...]:
     """Nobody lost or doubled, everybody's own value on their record, and nothing shown that could not be drawn."""
-    if release.rows != table.rows or len(cover.partition.group) != table.rows:
-        return (f"the release has {release.rows} records, the table {table.rows} people",)
-    if not np.array_equal(release.counts, table.counts):
-        return ("the stated prior is not that of the table",)
-    links = release.links
-    if links is None or not np.array_equal(np.sort(links), np.arange(table.rows)):
-        return ("a person has no record of their own",)
+    wrong = prior_problem(release, table) or links_problem(release, table)
+    if wrong:
+        return (wrong,)
     if [a.name for a in release.quasi] != [a.name for a in table.quasi]:
         return ("the release has other quasi-identifiers than the table",)
-    found = []
-    if release.sensitive is not None and table.sensitive is not None:
-        shown = release.sensitive.decode(release.values[links])
-        if not np.array_equal(shown, table.sensitive.decode(table.values)):
-            found.append("a person's record shows another person's value")
-    found += kept_problems(release, table)
+    found = value_problems(release, table)
     if not cover.joint and len(cover.tables) != len(table.quasi):
         return (*found, "there is not a random output table for every quasi-identifier")
     codes = known_codes(release, table)
@@ -165,7 +156,7 @@ def _problems(release: Masked, table: Table, cover: Cover) -> tuple[str, ...]:
     return (*found, *(_exchange_problems(codes, table, cover) if cover.joint else _draw_problems(codes, table, cover)))
 
 
-def known_codes(release: Masked, table: Table) -> npt.NDArray[np.int32] | None:
+def known_codes(release: Masked, table: Table) -> Codes | None:
     """What the record of every person shows, in the codes of the table; None when a value is not one of the table's."""
     columns = [
         attribute.codes_in(table.quasi[j])[release.codes[release.links, j]] for j, attribute in enumerate(release.quasi)
@@ -174,7 +165,7 @@ def known_codes(release: Masked, table: Table) -> npt.NDArray[np.int32] | None:
     return None if (codes < 0).any() else codes
 
 
-def _exchange_problems(codes: npt.NDArray[np.int32], table: Table, cover: Cover) -> list[str]:
+def _exchange_problems(codes: Codes, table: Table, cover: Cover) -> list[str]:
     """Every group shows just the quasi-identifiers of its people."""
     both = look_alikes(list(np.concatenate([table.codes, codes]).T))
     group = cover.partition.group.astype(np.int64)
@@ -183,7 +174,7 @@ def _exchange_problems(codes: npt.NDArray[np.int32], table: Table, cover: Cover)
     return [] if np.array_equal(before, after) else ["a group shows quasi-identifiers that none of its people has"]
 
 
-def _draw_problems(codes: npt.NDArray[np.int32], table: Table, cover: Cover) -> list[str]:
+def _draw_problems(codes: Codes, table: Table, cover: Cover) -> list[str]:
     """Everybody shows what their row of the table allows, or was changed afterwards where that is done."""
     impossible = np.stack([each.chance(codes[:, j]) == 0 for j, each in enumerate(cover.tables)], axis=1)
     if cover.redraw is not None:
@@ -202,7 +193,7 @@ def _draw_problems(codes: npt.NDArray[np.int32], table: Table, cover: Cover) -> 
     return found
 
 
-def _had_in_group(codes: npt.NDArray[np.int32], table: Table, cover: Cover) -> npt.NDArray[np.bool_]:
+def _had_in_group(codes: Codes, table: Table, cover: Cover) -> Flags:
     """[i, j]: does anybody in the group of person i have what their record shows of quasi-identifier j?"""
     group, found = cover.partition.group.astype(np.int64), []
     for shown, own in zip(codes.T, table.codes.T, strict=True):
@@ -247,9 +238,9 @@ def _named(part: Model, judged: PartVerdict, view: MaskedView, table: Table, cov
     return _of_columns(part, judged, table, cover)
 
 
-def _by_looks(part: Model, alike: npt.NDArray[np.int64], prior: Prior) -> PartVerdict:
+def _by_looks(part: Model, alike: Ints, prior: Prior) -> PartVerdict:
     """A promise about people who look the same: those whose records do."""
-    classes = Counts.of_groups(alike, np.zeros_like(alike))
+    classes = of_sizes(alike)
     return judge_part(part, classes, prior, part.failing(classes, prior), classes.size, None, "class")
 
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.audit.attack import Attack, Sight, sight
 from oneoff.models import Model
 from oneoff.releases import Generalized
 from oneoff.table import Table
+from oneoff.table.arrays import Floats, Ints
 
 __all__ = ["Hard", "outlier_attack"]
 
@@ -64,7 +64,7 @@ def outlier_attack(release: Generalized, table: Table, model: Model, hard: Hard 
     )
 
 
-def _hardest_first(seen: Sight, hard: Hard) -> npt.NDArray[np.int64] | None:
+def _hardest_first(seen: Sight, hard: Hard) -> Ints | None:
     if hard == "rarest":
         return np.argsort(seen.prior, kind="stable")
     with np.errstate(divide="ignore"):
@@ -76,7 +76,7 @@ def _hardest_first(seen: Sight, hard: Hard) -> npt.NDArray[np.int64] | None:
     return np.lexsort((-seen.prior, slack))
 
 
-def _chances(seen: Sight, guess: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def _chances(seen: Sight, guess: Ints) -> Floats:
     """For every group the share of those with the guessed value among the members farthest from the others."""
     from oneoff.kernels.attacks import farness
 
@@ -84,7 +84,7 @@ def _chances(seen: Sight, guess: npt.NDArray[np.int64]) -> npt.NDArray[np.float6
     size, begin = np.diff(seen.start), seen.start[:-1]
     farthest = far >= np.repeat(np.maximum.reduceat(far, begin), size) - 1e-9
     right = farthest & (seen.answer[seen.rows] == np.repeat(guess, size))
-    chances: npt.NDArray[np.float64] = np.add.reduceat(right, begin, dtype=np.float64) / np.add.reduceat(
+    chances: Floats = np.add.reduceat(right, begin, dtype=np.float64) / np.add.reduceat(
         farthest, begin, dtype=np.float64
     )
     return chances

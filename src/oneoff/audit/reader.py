@@ -7,7 +7,6 @@ yet a posterior, since not all candidates are equally likely.
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -71,7 +70,7 @@ def reader_view(release: Generalized, table: Table, model: Model, rng: np.random
 
 def wilson(found: int, of: int) -> tuple[float, float]:
     """The 95 % interval of a share (Wilson's score)."""
-    z, share = 1.959964, found / of
-    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
-    half = z / (1 + z * z / of) * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    from scipy.stats import binomtest
+
+    interval = binomtest(found, of).proportion_ci(0.95, "wilson")
+    return float(interval.low), float(interval.high)

@@ -21,25 +21,24 @@ subsets of size s.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, OneoffError
-from oneoff.releases import Bucketized, Generalized, Masked, Perturbed, Published
+from oneoff.errors import BadValue
+from oneoff.releases import Exact, Generalized, Published, of_kind
+from oneoff.releases.estimate import CONFIDENCE
 from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Codes, Floats, Ints
 
 if TYPE_CHECKING:
     from oneoff.kernels.recognition import Files
 
-__all__ = ["Disclosure", "Recognition", "recognition"]
+__all__ = ["LOOKS", "Disclosure", "Looks", "Recognition", "in_boxes", "in_files", "recognition"]
 
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 Matrix = tuple[tuple[float, ...], ...]
 
 MOST_ROWS = 200_000_000  # rows put into classes, over all subsets of attributes
@@ -49,8 +48,6 @@ FEWEST_ORDERS = 50
 FEWEST_PEOPLE = 1_000
 MOST_DRAWS = 100_000
 CELLS_AT_ONCE = 30_000_000  # pairs of a code and a box held in memory
-
-_Z = 1.959964
 
 
 @dataclass(frozen=True)
@@ -166,13 +163,7 @@ def recognition(release: Published, table: Table, *, rng: np.random.Generator | 
     """
     links = _links(release, table)
     rng = np.random.default_rng() if rng is None else rng
-    match release:
-        case Generalized():
-            looks = _in_boxes(release, table, links, rng)
-        case Masked() | Perturbed() | Bucketized():
-            looks = _in_files(release, table, links, rng)
-        case _:
-            raise OneoffError(f"nobody can be looked up in a {type(release).__name__}")
+    looks = of_kind(LOOKS, release, "nobody can be looked up in")(release, table, links, rng)
     with_values = table.sensitive is not None and release.sensitive is not None
     means, covariances = [_floats(part) for part in looks.found.mean(axis=0)], looks.covariances()
     return Recognition(
@@ -186,7 +177,7 @@ def recognition(release: Published, table: Table, *, rng: np.random.Generator | 
     )
 
 
-class _Looks(NamedTuple):
+class Looks(NamedTuple):
     """found[k, 0, s] is what look k says of F_s for identity, found[k, 1, s] for attributes; their mean is F_s.
 
     left    share of the people that a sample without repetition left out: it makes the mean that much more certain
@@ -206,15 +197,15 @@ class _Looks(NamedTuple):
         return identity, attribute
 
 
-def _in_files(release: Masked | Perturbed | Bucketized, table: Table, links: Ints, rng: np.random.Generator) -> _Looks:
+def in_files(release: Exact, table: Table, links: Ints, rng: np.random.Generator) -> Looks:
     """Records that show codes: people and records with the same codes are in one class."""
     codes, files = _neighbours(_columns(release, table), _files(release, table, links))
     d, rows = codes.shape
     orders = max(FEWEST_ORDERS, MOST_ROWS // (max(rows, LEAST) * d))
     if 2**d <= orders * d:  # an order takes as many steps as there are attributes
-        return _Looks(_over_subsets(codes, files)[None] / table.rows, table.rows, True)
+        return Looks(_over_subsets(codes, files)[None] / table.rows, table.rows, True)
     found = np.stack([_over_order(codes, files, rng.permutation(d)) for _ in range(orders)])
-    return _Looks(found * _subsets_of_size(d) / table.rows, table.rows, False)
+    return Looks(found * _subsets_of_size(d) / table.rows, table.rows, False)
 
 
 def _neighbours(codes: Codes, files: Files) -> tuple[Codes, Files]:
@@ -263,7 +254,7 @@ def _everything(codes: Codes) -> tuple[Codes, Codes]:
     return np.arange(rows, dtype=np.int32), np.zeros(rows, dtype=np.int32)
 
 
-def _columns(release: Masked | Perturbed | Bucketized, table: Table) -> Codes:
+def _columns(release: Exact, table: Table) -> Codes:
     """[d, records + people]: both in the codes of the table, also when the release was read back from a folder."""
     columns = []
     for j, attribute in enumerate(release.quasi):
@@ -279,16 +270,11 @@ def _places(attribute: Attribute, known: Attribute) -> Codes:
     return np.where(codes < 0, np.int32(known.size), codes)
 
 
-def _files(release: Masked | Perturbed | Bucketized, table: Table, links: Ints) -> Files:
+def _files(release: Exact, table: Table, links: Ints) -> Files:
     from oneoff.kernels.recognition import Files
 
-    values = len(release.counts)
-    if isinstance(release, Bucketized):
-        shares = release.shares
-        shown = (release.bucket, shares.start, shares.value, shares.count / shares.size[shares.owner])
-    else:
-        shown = (release.values, np.arange(values + 1), np.arange(values), np.ones(values))
-    return Files(*shown, np.stack((links, _own_values(release, table)), axis=1), values)
+    person = np.stack((links, _own_values(release, table)), axis=1)
+    return Files(*release.values_shown(), person, len(release.counts))
 
 
 def _own_values(release: Published, table: Table) -> Codes:
@@ -298,21 +284,21 @@ def _own_values(release: Published, table: Table) -> Codes:
     return _places(table.sensitive, release.sensitive)[table.values]
 
 
-def _in_boxes(release: Generalized, table: Table, links: Ints, rng: np.random.Generator) -> _Looks:
+def in_boxes(release: Generalized, table: Table, links: Ints, rng: np.random.Generator) -> Looks:
     """Generalized records: everybody is compared with every box, or a sample of people is."""
     d, people = len(release.quasi), table.rows
     person = np.stack((release.box[links], _own_values(release, table)), axis=1).astype(np.int64)
     affordable = MOST_PAIRS // (release.boxes + 2**d)  # people, under all subsets
     if affordable >= people:
-        return _Looks(_among_boxes(release, table, person, np.arange(people), None), people, True)
+        return Looks(_among_boxes(release, table, person, np.arange(people), None), people, True)
     if affordable >= FEWEST_PEOPLE:
         who = np.sort(rng.choice(people, affordable, replace=False))
-        return _Looks(_among_boxes(release, table, person, who, None), affordable, False, 1 - affordable / people)
+        return Looks(_among_boxes(release, table, person, who, None), affordable, False, 1 - affordable / people)
     draws = min(MOST_DRAWS, max(FEWEST_PEOPLE, MOST_PAIRS // (release.boxes * d)))
     who = np.sort(rng.integers(0, people, draws))
     order = rng.permuted(np.tile(np.arange(d), (draws, 1)), axis=1)
     found = _among_boxes(release, table, person, who, order) * _subsets_of_size(d)
-    return _Looks(found, len(np.unique(who)), False)
+    return Looks(found, len(np.unique(who)), False)
 
 
 def _among_boxes(release: Generalized, table: Table, person: Ints, who: Ints, order: Ints | None) -> Floats:
@@ -367,18 +353,26 @@ def _inside(release: Generalized, table: Table, j: int, who: Ints) -> tuple[npt.
 
 def _links(release: Published, table: Table) -> Ints:
     if release.links is None:
-        raise OneoffError(
+        raise BadValue(
             "nobody can tell who was found without the true links from people to records",
             allowed="a release in memory, or one whose private half is at hand",
             hint="use the release that was just made, or the folder with its private half",
         )
     if len(release.links) != table.rows:
-        raise OneoffError(
+        raise BadValue(
             "the release is not one of this table",
             allowed=f"links of {table.rows:,} people",
             got=f"links of {len(release.links):,}",
         )
     return release.links
+
+
+LOOKS: dict[str, Callable[[Any, Table, Ints, np.random.Generator], Looks]] = {
+    "generalized": in_boxes,
+    "perturbed": in_files,
+    "bucketized": in_files,
+    "masked": in_files,
+}
 
 
 def _subsets_of_size(d: int) -> Floats:
@@ -399,7 +393,7 @@ def _error(weight: Floats, covariance: Matrix | None) -> float | None:
 def _interval(mean: float | None, error: float | None) -> tuple[float, float] | None:
     if mean is None or error is None:
         return None
-    return max(0.0, mean - _Z * error), min(1.0, mean + _Z * error)
+    return max(0.0, mean - CONFIDENCE * error), min(1.0, mean + CONFIDENCE * error)
 
 
 def _percent(share: float, interval: tuple[float, float] | None) -> str:

@@ -24,10 +24,10 @@ from oneoff.audit.attack import Attack, Sight, sight
 from oneoff.models import Model
 from oneoff.releases import Generalized
 from oneoff.table import Table
+from oneoff.table.arrays import Flags, Floats, Ints
 
 __all__ = ["swap_attack"]
 
-Ints = npt.NDArray[np.int64]
 
 MOST_PEOPLE = 10_000  # looked at; fewer where groups are so large that trying all their members takes long
 NEIGHBOURS = 64  # people on either side whose groups are searched for exchanges
@@ -91,16 +91,16 @@ def _members(seen: Sight, groups: Ints) -> Ints:
     return people
 
 
-def _affordable(seen: Sight, groups: Ints, near: Ints) -> npt.NDArray[np.bool_]:
+def _affordable(seen: Sight, groups: Ints, near: Ints) -> Flags:
     """Which of the groups can be looked at: each member costs the members of the groups that are searched."""
     size = seen.counts.size
     work = np.add.reduceat(np.where(near < 0, 0, size[near]).sum(axis=1), np.cumsum(size[groups]) - size[groups])
     possible = work <= MOST_SWAPS
-    affordable: npt.NDArray[np.bool_] = possible & (np.cumsum(np.where(possible, work, 0)) <= MOST_SWAPS)
+    affordable: Flags = possible & (np.cumsum(np.where(possible, work, 0)) <= MOST_SWAPS)
     return affordable
 
 
-def _suspected(seen: Sight, groups: Ints, near: Ints) -> tuple[Ints, npt.NDArray[np.float64]]:
+def _suspected(seen: Sight, groups: Ints, near: Ints) -> tuple[Ints, Floats]:
     """For each member the value suspected most, relative to its ceiling, and the belief in it."""
     from oneoff.kernels.attacks import suspicions
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from os import PathLike
 
-from oneoff.audit.verdict import Verdict, audit
+from oneoff.audit.kinds import audit
+from oneoff.audit.verdict import Verdict
 
 __all__ = ["verify"]
 
 
 def verify(folder: str | PathLike[str]) -> Verdict:
     """Read a public half, compare its files with their hashes, and judge its records by the promise it states."""
-    from oneoff.releases.load import load_release
+    from oneoff.releases.folder import load_release
 
     release = load_release(folder)
     verdict = audit(release)

@@ -30,8 +30,9 @@ def demo(
     as_json: options.AsJson = False,
 ) -> None:
     """See it work: publish a generated table of people and look at the result."""
-    from oneoff.folder import refuse_existing, write_outcome
+    from oneoff.folder import write_outcome
     from oneoff.publish import publish
+    from oneoff.releases.folder import refuse_existing
     from oneoff.table.read import read_table
     from oneoff.table.sample import SAMPLE_ROLES, sample
 
@@ -78,9 +79,10 @@ def anonymize(
 ) -> None:
     """Publish a table: the most useful release that keeps the promise, checked record by record."""
     given = options.job_options(locals())
-    from oneoff.folder import refuse_existing, write_outcome
+    from oneoff.folder import write_outcome
     from oneoff.job import read_job
     from oneoff.publish import publish_job
+    from oneoff.releases.folder import refuse_existing
 
     job = read_job(source, given) if source.endswith(".toml") else read_job(None, {"input": source, **given})
     if job.output is None:

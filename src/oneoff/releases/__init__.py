@@ -1,18 +1,29 @@
 """WHAT GOES OUT: published values, in memory and as a folder with a public and a private half.
 
 A release knows the promise it was made for but is not trusted about it: `audit` recomputes everything from the
-published records. Links from people to records exist only in memory and in the private half.
+published records. Links from people to records exist only in memory and in the private half. Each kind of release has
+a file of its own, and a line in `kinds.py`.
 """
 
-from oneoff.releases.cells import Cells, Nodes, Ranges, Sets
-from oneoff.releases.exact import Bucketized, Perturbed, bucketize, perturb
+from oneoff.releases.bucketized import Bucketized, bucketize
+from oneoff.releases.cells import Cells
+from oneoff.releases.estimate import Estimate
+from oneoff.releases.exact import Exact
 from oneoff.releases.generalized import Generalized, generalize, generalize_each
+from oneoff.releases.kinds import KINDS, of_kind
 from oneoff.releases.masked import Masked, mask
+from oneoff.releases.nodes import Nodes
+from oneoff.releases.perturbed import Perturbed, perturb
 from oneoff.releases.published import Published
+from oneoff.releases.ranges import Ranges
+from oneoff.releases.sets import Sets
 
 __all__ = [
+    "KINDS",
     "Bucketized",
     "Cells",
+    "Estimate",
+    "Exact",
     "Generalized",
     "Masked",
     "Nodes",
@@ -24,5 +35,6 @@ __all__ = [
     "generalize",
     "generalize_each",
     "mask",
+    "of_kind",
     "perturb",
 ]

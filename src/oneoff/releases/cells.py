@@ -1,131 +1,122 @@
 """What is published instead of a quasi-identifier: a range, a set, or a node of its hierarchy, for every box.
 
-A box is one generalization of all quasi-identifiers; the cells of an attribute say what each box shows of it.
+A box is one generalization of all quasi-identifiers; the cells of an attribute say what each box shows of it. There is
+one class for each way of showing, in a file of its own; all of them answer the questions below, and nobody else asks
+which one it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.table import Attribute
+from oneoff.releases.predicate import Condition
+from oneoff.table import Attribute, Hierarchy
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged
 
-__all__ = ["Cells", "Nodes", "NumericAs", "Ranges", "Sets", "cells_of_groups"]
+if TYPE_CHECKING:
+    import pyarrow
 
-Codes = npt.NDArray[np.int32]
-Ints = npt.NDArray[np.int64]
+__all__ = ["Cells", "NumericAs", "Shares", "shares_between"]
+
 NumericAs = Literal["range", "set"]
+Shares = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True, eq=False)
-class Ranges:
-    """Box b shows the codes low[b] .. high[b]."""
+class Cells(ABC):
+    """What box 0, 1, ... shows of an attribute, which is given to every question.
 
-    low: Codes
-    high: Codes
+    shown_as   the way of showing, as release.json names it
+    complete   does a box say which single values it can mean? Where it does not, only the table tells
+    """
 
-    def covers(self, attribute: Attribute, box: Any, labels: npt.NDArray[Any], code: Any) -> npt.NDArray[np.bool_]:
+    shown_as: ClassVar[str]
+    complete: ClassVar[bool] = True
+
+    # --- what a box means
+
+    @abstractmethod
+    def covers(self, attribute: Attribute, box: Any, labels: npt.NDArray[Any], code: Any) -> Flags:
         """Does each box contain each value labels[code]? The labels may be those of another table."""
-        at_most = (np.searchsorted(attribute.labels, labels, side="right") - 1)[code]
-        at_least = np.searchsorted(attribute.labels, labels, side="left")[code]
-        inside: npt.NDArray[np.bool_] = (self.low[box] <= at_most) & (at_least <= self.high[box])
-        return inside
 
-    def values_shown(self, attribute: Attribute) -> Ints:
-        """How many of the values that occur in the table each box allows."""
-        return (self.high - self.low + 1).astype(np.int64)
+    @abstractmethod
+    def values_shown(self, attribute: Attribute, known: Attribute | None = None) -> Ints:
+        """How many values each box allows, where it is not complete of those that are known (its own by default)."""
 
-    def ends(self) -> tuple[Codes, Codes]:
-        """Lowest and highest code of every box."""
-        return self.low, self.high
+    @abstractmethod
+    def ends(self) -> tuple[Codes, Codes] | None:
+        """Lowest and highest code of every box; None where values have no order."""
 
+    @abstractmethod
+    def part(self, attribute: Attribute, asked: Condition) -> Floats:
+        """The part of what each box shows for which a condition is true."""
 
-@dataclass(frozen=True, eq=False)
-class Sets:
-    """Box b shows the codes code[start[b] : start[b + 1]], ascending."""
+    @abstractmethod
+    def share_below(self, attribute: Attribute, known: Attribute) -> Shares:
+        """[box, c]: the part of what a box shows that lies below code c of another domain."""
 
-    start: Ints
-    code: Codes
+    @abstractmethod
+    def leaves_under(self, attribute: Attribute, tree: Hierarchy) -> Ints:
+        """How many leaves are under the lowest common ancestor of what each box shows."""
 
-    def covers(self, attribute: Attribute, box: Any, labels: npt.NDArray[Any], code: Any) -> npt.NDArray[np.bool_]:
-        """Does each box contain each value labels[code]?"""
-        known = {label: number for number, label in enumerate(attribute.labels.tolist())}
-        wanted = np.array([known.get(label, -1) for label in labels.tolist()], dtype=np.int64)[code]
-        owner = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-        shown = owner * attribute.size + self.code
-        key = np.asarray(box, dtype=np.int64) * attribute.size + wanted
-        return _contains(shown, np.where(wanted >= 0, key, -1))
+    @abstractmethod
+    def places(self, attribute: Attribute, labels: npt.NDArray[Any]) -> Ints:
+        """Labels (maybe of another table) as numbers that can be compared with `spans`."""
 
-    def values_shown(self, attribute: Attribute) -> Ints:
-        """How many values each box lists."""
-        return np.diff(self.start)
+    @abstractmethod
+    def spans(self, attribute: Attribute) -> tuple[Ints, Ints, Ints]:
+        """(start, low, high): what every box shows, as ascending spans of places."""
 
-    def ends(self) -> tuple[Codes, Codes]:
-        """Lowest and highest code of every box."""
-        return self.code[self.start[:-1]], self.code[self.start[1:] - 1]
+    @abstractmethod
+    def draw(self, attribute: Attribute, box: Codes, rng: np.random.Generator) -> Ints:
+        """For each of these boxes the code of some value that it could mean."""
 
+    def categories(self, attribute: Attribute) -> npt.NDArray[Any]:
+        """All labels a box can mean."""
+        return attribute.labels
 
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """Box b shows node[b] on level[b] of the attribute's hierarchy."""
+    # --- how it is made, written and read back
 
-    level: npt.NDArray[np.int32]
-    node: npt.NDArray[np.int32]
+    @classmethod
+    @abstractmethod
+    def around(cls, attribute: Attribute, members: Ragged) -> Self:
+        """The tightest cell around the codes of each list."""
 
-    def covers(self, attribute: Attribute, box: Any, labels: npt.NDArray[Any], code: Any) -> npt.NDArray[np.bool_]:
-        """Does each box contain each value labels[code]?"""
-        assert attribute.hierarchy is not None
-        first, last = attribute.hierarchy.span(self.level[box], self.node[box])
-        leaf = attribute.hierarchy.leaf_codes(labels)[code]
-        inside: npt.NDArray[np.bool_] = (first <= leaf) & (leaf <= last)
-        return inside
+    @abstractmethod
+    def describe(self, attribute: Attribute) -> dict[str, Any]:
+        """What release.json says about the attribute, besides its name and kind and how it is shown."""
 
-    def values_shown(self, attribute: Attribute) -> Ints:
-        """All leaves under the node, whether they occur or not."""
-        assert attribute.hierarchy is not None
-        return attribute.hierarchy.leaves_under(self.level, self.node).astype(np.int64)
+    @classmethod
+    @abstractmethod
+    def read(cls, described: dict[str, Any], frame: pyarrow.Table) -> tuple[Attribute, Self]:
+        """The attribute, and its cells with a box for every record."""
 
+    @abstractmethod
+    def columns(self, attribute: Attribute, box: Codes) -> dict[str, pyarrow.Array]:
+        """The published columns, record by record."""
 
-Cells = Ranges | Sets | Nodes
+    @abstractmethod
+    def texts(self, attribute: Attribute) -> list[str]:
+        """What each box shows as a single text, for CSV."""
 
+    @abstractmethod
+    def keys(self) -> list[npt.NDArray[Any]]:
+        """Codes that are equal exactly where the cells of two boxes are."""
 
-def cells_of_groups(
-    attribute: Attribute, codes: Codes, start: Ints, rows: Ints, numeric_as: NumericAs = "range"
-) -> Cells:
-    """The tightest cell around the members of every group: group g has the rows rows[start[g] : start[g + 1]]."""
-    members = codes[rows]
-    if attribute.hierarchy is None and (attribute.kind == "categorical" or numeric_as == "set"):
-        return _sets(attribute, members, start)
-    low, high = np.minimum.reduceat(members, start[:-1]), np.maximum.reduceat(members, start[:-1])
-    if attribute.hierarchy is None:
-        return Ranges(low, high)
-    return Nodes(*attribute.hierarchy.lca(attribute.leaves[low], attribute.leaves[high]))
+    @abstractmethod
+    def take(self, boxes: Ints) -> Self:
+        """The cells of some boxes."""
+
+    def same_as(self, other: Ints) -> bool:
+        """Does every box b show the same as the box other[b]?"""
+        return all(np.array_equal(key, key[other]) for key in self.keys())
 
 
-def _contains(shown: Ints, wanted: Ints) -> npt.NDArray[np.bool_]:
-    """Which of the wanted keys are among the shown ones (ascending); a negative key never is."""
-    top = int(max(shown[-1], wanted.max())) + 2
-    if top <= 8 * len(wanted) + 1_000_000:  # a table of all keys is cheaper than searching
-        known = np.zeros(top, dtype=np.bool_)
-        known[shown] = True
-        return known[wanted]  # key -1 reads the last cell, which is never set
-    place = np.minimum(np.searchsorted(shown, wanted), len(shown) - 1)
-    found: npt.NDArray[np.bool_] = shown[place] == wanted
-    return found
-
-
-def _sets(attribute: Attribute, members: Codes, start: Ints) -> Sets:
-    groups = len(start) - 1
-    owner = np.repeat(np.arange(groups), np.diff(start))
-    key = owner * attribute.size + members
-    if groups * attribute.size <= 8 * len(key) + 1_000_000:  # a table of all pairs is cheaper than sorting
-        shown = np.zeros(groups * attribute.size, dtype=np.bool_)
-        shown[key] = True
-        key = np.flatnonzero(shown)
-    else:
-        key = np.unique(key)
-    sizes = np.bincount(key // attribute.size, minlength=groups)
-    return Sets(np.concatenate(([0], np.cumsum(sizes))), (key % attribute.size).astype(np.int32))
+def shares_between(low: Ints, high: Ints, width: Ints, size: int) -> Shares:
+    """`share_below` for boxes that show the codes low to high, which are so many of `width` equal parts."""
+    inside = np.clip(np.arange(size + 1)[None, :] - low[:, None], 0, (high - low + 1)[:, None])
+    shares: Shares = (inside / width[:, None]).astype(np.float32)
+    return shares

@@ -1,27 +1,37 @@
 """Masked microdata: records look like those of the original table, but chance chose their quasi-identifiers.
 
 Every record has the columns and types of the table and the true sensitive value of its person. Which people covered for
-one another, and with which probabilities, is not part of what goes out (paper 003).
+one another, and with which probabilities, is not part of what goes out (paper 003). Counting takes the records as they
+are; sensitive values are true, so only these give certain bounds.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.models import Model
-from oneoff.plans import Cover
-from oneoff.releases.published import Published, with_values
+from oneoff.plans import Cover, Partition, RandomTable
+from oneoff.releases.estimate import Estimate
+from oneoff.releases.exact import Exact, ValuesShown
+from oneoff.releases.predicate import Condition
+from oneoff.releases.private import damaged, missing, reading
+from oneoff.releases.published import with_values
 from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Codes, Flags, Ints
 
-__all__ = ["Masked", "mask"]
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Masked", "load_cover", "mask"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Masked(Published):
+class Masked(Exact):
     """codes[r, j] is what record r shows of quasi-identifier j, values[r] the sensitive value of its person.
 
     kept[r]  codes of the columns that travel with the sensitive value
@@ -30,18 +40,61 @@ class Masked(Published):
 
     form: ClassVar[str] = "masked"
 
-    codes: npt.NDArray[np.int32]
-    values: npt.NDArray[np.int32]
+    values: Codes
     keep: tuple[Attribute, ...] = ()
-    kept: npt.NDArray[np.int32] | None = None
+    kept: Codes | None = None
     cover: Cover | None = None
-
-    @property
-    def rows(self) -> int:
-        return len(self.values)
 
     def _shape(self) -> str:
         return "masked"
+
+    def values_shown(self) -> ValuesShown:
+        return ValuesShown.one_each(self.values, len(self.counts))
+
+    def to_arrow(self) -> pyarrow.Table:
+        import pyarrow as pa
+
+        from oneoff.releases.columns import value_columns
+
+        return pa.table(self._quasi_columns() | value_columns(self.sensitive, self.values, self.keep, self.kept))
+
+    def describe_form(self) -> dict[str, Any]:
+        return {
+            "promise_about": "record" if self.against == "insider" else "column",
+            "quasi": self._describe_quasi(),
+            "keep": [attribute.name for attribute in self.keep],
+        }
+
+    @classmethod
+    def assemble(cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]) -> Masked:
+        from oneoff.releases.columns import read_exact, read_kept, read_values
+
+        frame = frames["data.parquet"]
+        quasi, codes = read_exact(described["quasi"], frame)
+        keep, kept = read_kept(described["keep"], frame)
+        values = read_values(common["sensitive"], frame)
+        if not np.array_equal(np.bincount(values, minlength=len(common["counts"])), common["counts"]):
+            raise ValueError("the stated prior is not the distribution of the published values")
+        return Masked(**common, quasi=quasi, codes=codes, values=values, keep=keep, kept=kept)
+
+    def private_files(self) -> dict[str, pyarrow.Table]:
+        return {} if self.cover is None else _cover_files(self.cover)
+
+    def with_private(self, private: Path) -> Masked:
+        path, cover = private / "cover.parquet", load_cover(private)
+        if cover is None:
+            raise missing(path)
+        if len(cover.partition.group) != self.rows or len(cover.tables) not in (0, len(self.quasi)):
+            raise damaged(path, "does not hold what was written", "other people or columns than in public/")
+        return replace(self, cover=cover)
+
+    def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
+        """As published. How far records are from the truth is the steward's secret, so no interval can be given but the
+        people with a wanted value, all or none of whom may be meant."""
+        possible = wanted[self.values]
+        shown = float((possible & self.meant(asked)).sum())
+        low, high = (0.0, float(possible.sum())) if asked else (shown, shown)
+        return Estimate(shown, shown, None, low, high, True)
 
 
 def mask(table: Table, cover: Cover, model: Model, *, method: str, against: str, rng: np.random.Generator) -> Masked:
@@ -52,7 +105,7 @@ def mask(table: Table, cover: Cover, model: Model, *, method: str, against: str,
     return Masked(**shared, method=method, model=model, against=against, codes=codes[person], cover=cover)
 
 
-def _exchanged(table: Table, cover: Cover, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+def _exchanged(table: Table, cover: Cover, rng: np.random.Generator) -> Codes:
     """Within every group, all quasi-identifiers of one person go to another at random."""
     group = cover.partition.group
     taker, giver = np.argsort(group, kind="stable"), np.lexsort((rng.random(table.rows), group))
@@ -61,14 +114,14 @@ def _exchanged(table: Table, cover: Cover, rng: np.random.Generator) -> npt.NDAr
     return codes
 
 
-def _drawn(table: Table, cover: Cover, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+def _drawn(table: Table, cover: Cover, rng: np.random.Generator) -> Codes:
     codes = np.stack([each.draw(rng) for each in cover.tables], axis=1)
     if cover.redraw is not None:
         _redraw(table, cover, codes, rng)
     return codes
 
 
-def _redraw(table: Table, cover: Cover, codes: npt.NDArray[np.int32], rng: np.random.Generator) -> None:
+def _redraw(table: Table, cover: Cover, codes: Codes, rng: np.random.Generator) -> None:
     """Algorithm 3: who came out unchanged gets another value of the group in one quasi-identifier.
 
     The paper draws a quasi-identifier and a value again and again until something changed; `redraw` has the chances
@@ -86,9 +139,7 @@ def _redraw(table: Table, cover: Cover, codes: npt.NDArray[np.int32], rng: np.ra
             codes[people, j] = _another(table.codes[:, j], group, people, rng)
 
 
-def _another(
-    code: npt.NDArray[np.int32], group: npt.NDArray[np.int32], people: npt.NDArray[np.int64], rng: np.random.Generator
-) -> npt.NDArray[np.int32]:
+def _another(code: Codes, group: Codes, people: Ints, rng: np.random.Generator) -> Codes:
     """For each of these people one of the other values that occur in the group, with equal chances."""
     width = int(code.max()) + 1
     key = np.unique(group.astype(np.int64) * width + code)
@@ -98,3 +149,64 @@ def _another(
     place = rng.integers(0, many - 1)
     place += place >= own
     return np.asarray(key[first + place] % width, dtype=np.int32)
+
+
+# --- the private half
+
+
+def _cover_files(cover: Cover) -> dict[str, pyarrow.Table]:
+    """Who covers for whom and how: the steward's, for nobody else."""
+    import pyarrow as pa
+
+    rows = {f"row_{j}": table.row for j, table in enumerate(cover.tables)}
+    people = pa.table({"group": cover.partition.group} | rows)
+    files = {"cover.parquet": people.replace_schema_metadata({"diverse": str(cover.diverse)})}
+    for j, table in enumerate(cover.tables):
+        files[f"table_{j}.parquet"] = pa.table({"row": table.owner, "code": table.code, "weight": table.weight})
+    if cover.redraw is not None:
+        files["redraw.parquet"] = pa.table({str(j): odds for j, odds in enumerate(cover.redraw.T)})
+    return files
+
+
+def load_cover(private: Path) -> Cover | None:
+    """Who covers for whom and how, from the private half of a masked release; None when it is not there."""
+    import pyarrow.parquet as pq
+
+    path = private / "cover.parquet"
+    if not path.is_file():
+        return None
+    with reading(path):
+        people = pq.read_table(path)
+        partition = Partition(people["group"].to_numpy().copy())
+        rows = [people[f"row_{j}"].to_numpy().copy() for j in range(people.num_columns - 1)]
+    tables = tuple(_load_table(private / f"table_{j}.parquet", row) for j, row in enumerate(rows))
+    redraw = _load_redraw(private / "redraw.parquet", len(tables))
+    diverse = (people.schema.metadata or {}).get(b"diverse") == b"True"
+    with reading(path):
+        return Cover(partition, tables, redraw, diverse)
+
+
+def _load_table(path: Path, row_of_person: Codes) -> RandomTable:
+    """How one quasi-identifier was drawn."""
+    import pyarrow.parquet as pq
+
+    if not path.is_file():
+        raise missing(path)
+    with reading(path):
+        entries = pq.read_table(path)
+        row, code, weight = (entries[name].to_numpy() for name in ("row", "code", "weight"))
+        if (np.diff(row) < 0).any() or (code < 0).any():
+            raise ValueError("its rows are out of order, or a code is negative")
+        start = np.searchsorted(row, np.arange(int(row[-1]) + 2))
+        return RandomTable(row_of_person, start, code.copy(), weight.copy())
+
+
+def _load_redraw(path: Path, columns: int) -> Ints | None:
+    """The odds of drawing again, where that was done."""
+    import pyarrow.parquet as pq
+
+    if not path.is_file():
+        return None
+    with reading(path):
+        odds = pq.read_table(path)
+        return np.stack([odds[str(j)].to_numpy() for j in range(columns)], axis=1)

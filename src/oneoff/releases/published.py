@@ -1,30 +1,30 @@
-"""What every release has, whatever its form."""
+"""What every release has, whatever its kind; each kind has a file of its own and a line in `releases/kinds.py`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OneoffError
+from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest
 from oneoff.models import Model
+from oneoff.releases.estimate import Estimate
+from oneoff.releases.predicate import Condition, Where, conditions
 from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Codes, Flags, Ints
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
-    from oneoff.releases.counting import Estimate
-    from oneoff.releases.predicate import Where
-
-__all__ = ["PrivateFiles", "Published", "of_people", "with_values"]
+__all__ = ["PrivateFiles", "Published", "of_people", "renamed", "with_values"]
 
 PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
 
@@ -46,35 +46,70 @@ class Published(ABC):
     model: Model
     quasi: tuple[Attribute, ...]
     sensitive: Attribute | None
-    counts: npt.NDArray[np.int64]
+    counts: Ints
     against: str = "reader"
-    links: npt.NDArray[np.int64] | None = None
+    links: Ints | None = None
     origin: str = "polars"
     private_half: Callable[[], PrivateFiles] = dict
     broken: str = ""
 
-    def __repr__(self) -> str:
-        """Without a single value: releases in memory hold secrets."""
-        return f"<Release by {self.method} for {self.guarantee}: {self.rows} records, {self._shape()}>"
-
-    @abstractmethod
-    def _shape(self) -> str:
-        """What there is besides records, in two words."""
+    # --- what a kind of release says about itself
 
     @property
     @abstractmethod
     def rows(self) -> int:
         """How many records."""
 
+    @abstractmethod
+    def _shape(self) -> str:
+        """What there is besides records, in two words."""
+
+    @abstractmethod
+    def to_arrow(self) -> pyarrow.Table:
+        """The published columns."""
+
+    @abstractmethod
+    def describe_form(self) -> dict[str, Any]:
+        """What release.json says about releases of this kind only."""
+
+    @classmethod
+    @abstractmethod
+    def assemble(cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]) -> Self:
+        """The release that its public files describe; `common` has what all kinds share."""
+
+    @abstractmethod
+    def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
+        """How many people have these quasi-identifiers and one of the wanted sensitive values."""
+
+    def public_files(self) -> dict[str, pyarrow.Table]:
+        """The published tables by the name of their file."""
+        return {"data.parquet": self.to_arrow()}
+
+    def as_text(self, frame: pyarrow.Table) -> pyarrow.Table:
+        """A published table as it looks in a CSV file."""
+        return frame
+
+    def private_files(self) -> dict[str, pyarrow.Table]:
+        """How the release came about, for the steward only; who is who is kept in any case."""
+        return {}
+
+    def with_private(self, private: Path) -> Self:
+        """The release with what `private_files` wrote."""
+        return self
+
+    def labels_shown(self, j: int) -> npt.NDArray[Any]:
+        """What can be shown of quasi-identifier j."""
+        return self.quasi[j].labels
+
+    # --- what all of them can do
+
+    def __repr__(self) -> str:
+        """Without a single value: releases in memory hold secrets."""
+        return f"<Release by {self.method} for {self.guarantee}: {self.rows} records, {self._shape()}>"
+
     @property
     def guarantee(self) -> str:
         return self.model.spec()
-
-    def to_arrow(self) -> pyarrow.Table:
-        """The published columns."""
-        from oneoff.releases.write import published
-
-        return published(self)
 
     def to_polars(self) -> polars.DataFrame:
         import polars
@@ -87,7 +122,7 @@ class Published(ABC):
         try:
             import pandas  # noqa: F401
         except ImportError:
-            raise OneoffError("pandas is not installed", hint="pip install pandas, or use to_polars()") from None
+            raise MissingPackage("pandas is not installed", hint="pip install pandas, or use to_polars()") from None
         return self.to_arrow().to_pandas()
 
     def to_native(self) -> Any:
@@ -95,13 +130,48 @@ class Published(ABC):
         return {"pandas": self.to_pandas, "pyarrow": self.to_arrow}.get(self.origin, self.to_polars)()
 
     def count(self, where: Where) -> Estimate:
-        """How many people of the original table have these properties, with an interval (see releases.counting).
+        """How many people of the table the release was made from have these properties, with an interval.
 
         where   a text such as "age between 30 and 39 and disease in ('flu')", or {"age": (30, 39), "disease": ["flu"]}
         """
-        from oneoff.releases.counting import count
+        asked = conditions(where)
+        about_value = [each for each in asked if self._is_sensitive(each.column)]
+        wanted = np.ones(len(self.counts), dtype=np.bool_)
+        for each in about_value:
+            assert self.sensitive is not None
+            wanted &= each.holds(self.sensitive.labels)
+        return self._count([each for each in asked if each not in about_value], wanted)
 
-        return count(self, where)
+    def unknown_values(self, where: Where) -> list[str]:
+        """What to tell about categories in a question that no record shows: perhaps they were misspelt.
+
+        Numbers are not told: that nobody has one is an answer, and a range does not say which ones occur inside it.
+        """
+        found = []
+        for each in conditions(where):
+            labels = self._labels_of(each.column)
+            for value in each.unknown(labels) if labels.dtype.kind in "OUb" else ():
+                hint = nearest(str(value), map(str, labels))
+                found.append(f"no record shows {value!r} in {each.column!r}{'; ' * bool(hint)}{hint}")
+        return found
+
+    def place_of(self, name: str) -> int:
+        """Which of the quasi-identifiers has this name."""
+        names = [attribute.name for attribute in self.quasi]
+        if name not in names:
+            known = names if self.sensitive is None else [*names, self.sensitive.name]
+            raise UnknownColumn(
+                f"the release has no column {name!r}", allowed=listing(known), hint=nearest(name, known)
+            )
+        return names.index(name)
+
+    def _is_sensitive(self, name: str) -> bool:
+        return self.sensitive is not None and name == self.sensitive.name
+
+    def _labels_of(self, name: str) -> npt.NDArray[Any]:
+        if self.sensitive is not None and self._is_sensitive(name):
+            return self.sensitive.labels
+        return self.labels_shown(self.place_of(name))
 
     def write(
         self,
@@ -115,7 +185,7 @@ class Published(ABC):
 
         even_if_broken   write the public half of a release that breaks its promise, for research; it says so itself
         """
-        from oneoff.releases.write import write_release
+        from oneoff.releases.folder import write_release
 
         return write_release(
             self, Path(folder), csv=csv, overwrite=overwrite, private=self.private_half(), withhold=self.broken,
@@ -123,7 +193,7 @@ class Published(ABC):
         )  # fmt: skip
 
 
-def of_people(table: Table, person: npt.NDArray[np.int64]) -> dict[str, Any]:
+def of_people(table: Table, person: Ints) -> dict[str, Any]:
     """What every release of a table has in common, when record r is that of person[r]."""
     return {
         "quasi": table.quasi,
@@ -134,7 +204,19 @@ def of_people(table: Table, person: npt.NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def with_values(table: Table, person: npt.NDArray[np.int64]) -> dict[str, Any]:
+def with_values(table: Table, person: Ints) -> dict[str, Any]:
     """The same for a release whose records show true sensitive values, and the columns that travel with them."""
     kept = None if table.kept is None else table.kept[person]
     return of_people(table, person) | {"values": table.values[person], "keep": table.keep, "kept": kept}
+
+
+def renamed(attribute: Attribute, known: Attribute) -> Codes:
+    """The code in the table of every code of the release."""
+    codes = attribute.codes_in(known)
+    if (codes < 0).any():
+        raise BadValue(
+            f"the release is not one of this table: it shows values of {attribute.name!r} that nobody in it has",
+            allowed="the table the release was made from",
+            got=listing(attribute.labels[codes < 0][:5]),
+        )
+    return codes

@@ -17,7 +17,7 @@ masked        the records that match, as they are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,16 +25,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, OneoffError
-from oneoff.releases import Bucketized, Cells, Generalized, Masked, Nodes, Perturbed, Published
+from oneoff.errors import BadValue
+from oneoff.releases import Bucketized, Cells, Exact, Generalized, Masked, Perturbed, Published, of_kind
 from oneoff.table import Attribute, Table
-from oneoff.utility.workload import MOST_CELLS, renamed, share_below
+from oneoff.table.arrays import Flags, Floats, Ints
+from oneoff.utility.workload import MOST_CELLS
 
-__all__ = ["AggregateErrors", "Aggregates", "RelativeErrors", "aggregate_errors", "random_aggregates"]
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+__all__ = [
+    "ANSWERS",
+    "AggregateErrors",
+    "Aggregates",
+    "Answers",
+    "RelativeErrors",
+    "aggregate_errors",
+    "random_aggregates",
+]
 
 _COMPARISONS = (np.greater, np.less, np.equal, np.greater_equal, np.less_equal, np.not_equal)
 _ROUNDING = 1e-15  # a sum with less than this part of all numbers is 0, but for rounding
@@ -139,7 +144,7 @@ def _predicates(attribute: Attribute, many: int, rng: np.random.Generator) -> Fl
     return allowed
 
 
-class _Answers(NamedTuple):
+class Answers(NamedTuple):
     """[query, 0]: how many people; [query, 1]: the sum of their numbers. Bounds where they are certain."""
 
     estimate: Floats
@@ -158,25 +163,12 @@ def aggregate_errors(release: Published, table: Table, queries: Aggregates) -> A
     numbers = _numbers(table)
     columns = [np.ascontiguousarray(column, dtype=np.int64) for column in table.codes.T]
     truth = _from_records(columns, numbers[table.values], queries)
-    answers = _answers(release, table, numbers, queries)
+    answers = of_kind(ANSWERS, release, "no aggregates are answered from")(release, table, numbers, queries)
     count = _errors(0, truth, answers, 0.0)
     if count is None:
         raise BadValue("no query has an answer", allowed="queries that mean somebody", hint="ask more queries")
     least = _ROUNDING * float(np.abs(numbers) @ table.counts)
     return AggregateErrors(len(queries), count, _errors(1, truth, answers, least) if numbers.any() else None)
-
-
-def _answers(release: Published, table: Table, numbers: Floats, queries: Aggregates) -> _Answers:
-    match release:
-        case Generalized():
-            return _from_boxes(release, table, numbers, queries)
-        case Bucketized():
-            return _from_buckets(release, table, numbers, queries)
-        case Perturbed():
-            return _from_perturbed(release, table, numbers, queries)
-        case Masked():
-            return _Answers(_from_records(_columns(release, table), numbers[release.values], queries))
-    raise OneoffError(f"no aggregates are answered from a {type(release).__name__}")
 
 
 def _numbers(table: Table) -> Floats:
@@ -192,7 +184,7 @@ def _numbers(table: Table) -> Floats:
     return scaled
 
 
-def _errors(which: int, truth: Floats, answers: _Answers, least: float) -> RelativeErrors | None:
+def _errors(which: int, truth: Floats, answers: Answers, least: float) -> RelativeErrors | None:
     actual = truth[:, which]
     asked = actual > least
     actual = actual[asked]
@@ -206,10 +198,9 @@ def _errors(which: int, truth: Floats, answers: _Answers, least: float) -> Relat
     return RelativeErrors(*found, float(width.mean()), float(np.median(width)))
 
 
-def _columns(release: Masked | Perturbed | Bucketized, table: Table) -> list[Ints]:
-    """The quasi-identifiers of the records in the codes of the table, also when they were read back from a folder."""
-    books = [renamed(a, known).astype(np.int64) for a, known in zip(release.quasi, table.quasi, strict=True)]
-    return [codes[release.codes[:, j]] for j, codes in enumerate(books)]
+def _columns(release: Exact, table: Table) -> list[Ints]:
+    """The quasi-identifiers of the records in the codes of the table, each on its own."""
+    return [np.ascontiguousarray(column, dtype=np.int64) for column in release.codes_in(table).T]
 
 
 def _matching(columns: list[Ints], queries: Aggregates) -> Iterator[Flags]:
@@ -224,15 +215,15 @@ def _from_records(columns: list[Ints], number: Floats, queries: Aggregates) -> F
     return np.array([(np.count_nonzero(meant), number[meant].sum()) for meant in _matching(columns, queries)])
 
 
-def _from_perturbed(release: Perturbed, table: Table, numbers: Floats, queries: Aggregates) -> _Answers:
+def _from_perturbed(release: Perturbed, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
     """Sums led back through the channel, never beyond those of people who all have the least or the greatest value."""
     weight: Floats = np.linalg.solve(release.channel.matrix.T, numbers).astype(np.float64)
     found = _from_records(_columns(release, table), weight[release.values], queries)
     people = found[:, 0]
-    return _Answers(np.stack((people, np.clip(found[:, 1], people * numbers.min(), people * numbers.max())), axis=1))
+    return Answers(np.stack((people, np.clip(found[:, 1], people * numbers.min(), people * numbers.max())), axis=1))
 
 
-def _from_buckets(release: Bucketized, table: Table, numbers: Floats, queries: Aggregates) -> _Answers:
+def _from_buckets(release: Bucketized, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
     shares = release.shares
     values = np.repeat(numbers[shares.value], shares.count)  # bucket by bucket, ascending in each
     last = np.cumsum(shares.size)
@@ -245,10 +236,10 @@ def _from_buckets(release: Bucketized, table: Table, numbers: Floats, queries: A
         least, greatest = below[first + people] - below[first], below[last] - below[last - people]
         found[:, q, 0] = people.sum()
         found[:, q, 1] = people @ mean, least.sum(), greatest.sum()
-    return _Answers(*found)
+    return Answers(*found)
 
 
-def _from_boxes(release: Generalized, table: Table, numbers: Floats, queries: Aggregates) -> _Answers:
+def _from_boxes(release: Generalized, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
     """Boxes inside the predicates are certain; of boxes that touch them anybody may be meant, or nobody."""
     number, nobody = numbers[release.values], np.zeros(release.boxes)
     everybody, least, greatest = (
@@ -268,7 +259,7 @@ def _from_boxes(release: Generalized, table: Table, numbers: Floats, queries: Ag
         perhaps = (part > 0) - inside
         block, certain = slice(first, first + step), inside @ everybody
         found[:, block] = part @ everybody, certain + perhaps @ least, certain + perhaps @ greatest
-    return _Answers(*found)
+    return Answers(*found)
 
 
 class _Shown(NamedTuple):
@@ -287,14 +278,12 @@ def _shown(release: Generalized, table: Table) -> list[_Shown]:
             allowed=f"{4 * MOST_CELLS:,} boxes times values",
             got=f"{cells:,}",
         )
-    return [_shown_of(*each) for each in zip(release.quasi, release.cells, table.quasi, strict=True)]
+    return [_shown_of(a, cells, table.quasi[j]) for j, (a, cells) in enumerate(release.shown)]
 
 
 def _shown_of(attribute: Attribute, cells: Cells, known: Attribute) -> _Shown:
-    codes = (np.diff(share_below(attribute, cells, known), axis=1) > 0).astype(np.float32)
-    # A node means all its leaves, also those nobody has.
-    many = cells.values_shown(attribute) if isinstance(cells, Nodes) else codes.sum(axis=1)
-    return _Shown(codes, many.astype(np.float64))
+    codes = (np.diff(cells.share_below(attribute, known), axis=1) > 0).astype(np.float32)
+    return _Shown(codes, cells.values_shown(attribute, known).astype(np.float64))
 
 
 def _parts(shown: list[_Shown], queries: Aggregates, first: int, last: int) -> Floats:
@@ -304,3 +293,15 @@ def _parts(shown: list[_Shown], queries: Aggregates, first: int, last: int) -> F
         rows, allowed = queries.block(j, first, last)
         part[rows] *= allowed.astype(np.float32) @ codes.T / many
     return part
+
+
+def _from_masked(release: Masked, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
+    return Answers(_from_records(_columns(release, table), numbers[release.values], queries))
+
+
+ANSWERS: dict[str, Callable[[Any, Table, Floats, Aggregates], Answers]] = {
+    "generalized": _from_boxes,
+    "bucketized": _from_buckets,
+    "perturbed": _from_perturbed,
+    "masked": _from_masked,
+}

@@ -11,7 +11,7 @@ The variants differ and are not comparable with one another; a figure always say
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -19,13 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, UnknownColumn, listing, nearest
-from oneoff.releases import Bucketized, Cells, Generalized, Masked, Nodes, Perturbed, Published, Ranges, Sets
+from oneoff.releases import Bucketized, Cells, Generalized, Masked, Perturbed, Published, of_kind
 from oneoff.table import Attribute, Hierarchy, Table
+from oneoff.table.arrays import Floats
 from oneoff.utility.masking import Masking, masking
 
-__all__ = ["Utility", "utility"]
-
-Floats = npt.NDArray[np.float64]
+__all__ = ["MEASURES", "Utility", "Yardsticks", "utility"]
 
 
 @dataclass(frozen=True)
@@ -97,15 +96,25 @@ def utility(
     domains      domain sizes to use instead of those that occur, e.g. the nominal ones of the literature
     hierarchies  for ail, where the release itself was made without them
     """
-    _check_names(release, [*(domains or {}), *(hierarchies or {})])
-    if not isinstance(release, Generalized):
-        return _exact(release, table)
-    weight = release.people_in_box / release.rows
-    pairs = list(zip(release.quasi, release.cells, strict=True))
-    sizes = domains or {}
-    by_attribute = {a.name: float(weight @ _range_loss(a, c, sizes.get(a.name))) for a, c in pairs}
-    sets = [_set_loss(_domain(a, table), a, c, sizes.get(a.name)) for a, c in pairs]
-    averages = [weight @ _information_loss(a, c, (hierarchies or {}).get(a.name)) for a, c in pairs]
+    by = Yardsticks(domains or {}, hierarchies or {})
+    _check_names(release, [*by.domains, *by.hierarchies])
+    return of_kind(MEASURES, release, "there is no measure of")(release, table, by)
+
+
+@dataclass(frozen=True)
+class Yardsticks:
+    """What to measure blur by, where the release itself does not say: domain sizes and hierarchies by column."""
+
+    domains: Mapping[str, int]
+    hierarchies: Mapping[str, Hierarchy]
+
+
+def _generalized(release: Generalized, table: Table | None, by: Yardsticks) -> Utility:
+    """What every box blurs, weighted with its people."""
+    weight, shown, sizes = release.people_in_box / release.rows, release.shown, by.domains
+    by_attribute = {a.name: float(weight @ _range_loss(a, c, sizes.get(a.name))) for a, c in shown}
+    sets = [_set_loss(_domain(a, table), a, c, sizes.get(a.name)) for a, c in shown]
+    averages = [weight @ _information_loss(a, c, by.hierarchies.get(a.name)) for a, c in shown]
     group = None if release.group is None else np.bincount(release.group)
     group = None if group is None else group[group > 0]
     return Utility(
@@ -119,30 +128,39 @@ def utility(
     )
 
 
-def _exact(release: Published, table: Table | None) -> Utility:
+def _nothing(release: Published) -> Utility:
     """Nothing is blurred where quasi-identifiers are shown as they are."""
-    nothing = Utility(0.0, 0.0, 0.0, None, None, {attribute.name: 0.0 for attribute in release.quasi})
-    if isinstance(release, Bucketized):
-        loss = int(((release.people_in_bucket - 1) ** 2).sum())
-        return replace(nothing, msbs=loss / max(release.rows - 1, 1), bucket_loss=loss)
-    if isinstance(release, Masked):
-        return _masked(release, table)
-    if not isinstance(release, Perturbed):
-        return nothing
+    return Utility(0.0, 0.0, 0.0, None, None, {attribute.name: 0.0 for attribute in release.quasi})
+
+
+def _bucketized(release: Bucketized, table: Table | None, by: Yardsticks) -> Utility:
+    loss = int(((release.people_in_bucket - 1) ** 2).sum())
+    return replace(_nothing(release), msbs=loss / max(release.rows - 1, 1), bucket_loss=loss)
+
+
+def _perturbed(release: Perturbed, table: Table | None, by: Yardsticks) -> Utility:
     people, matrix = release.counts / release.rows, release.channel.matrix
     inverse = np.linalg.inv(matrix)
     variance = (inverse**2).sum(axis=0) @ (matrix @ people) - 1  # of all reconstructed counts, for each person
     error = float(np.sqrt(max(variance, 0.0) * len(people) / release.rows))
-    return replace(nothing, retention=float(np.diag(matrix) @ people), value_error=error)
+    return replace(_nothing(release), retention=float(np.diag(matrix) @ people), value_error=error)
 
 
-def _masked(release: Masked, table: Table | None) -> Utility:
+def _masked(release: Masked, table: Table | None, by: Yardsticks) -> Utility:
     """Single values, but not the true ones: what they lose is how far they moved, which the table tells."""
     unknown = Utility(None, None, None, None, None, {})
     if table is None:
         return unknown
     moved = masking(release, table)
     return replace(unknown, per_attribute=moved.per_attribute or {}, iloss=moved.iloss, masking=moved)
+
+
+MEASURES: dict[str, Callable[[Any, Table | None, Yardsticks], Utility]] = {
+    "generalized": _generalized,
+    "perturbed": _perturbed,
+    "bucketized": _bucketized,
+    "masked": _masked,
+}
 
 
 def _check_names(release: Published, names: list[str]) -> None:
@@ -155,21 +173,20 @@ def _check_names(release: Published, names: list[str]) -> None:
 
 
 def _range_loss(attribute: Attribute, cells: Cells, size: int | None) -> Floats:
-    if attribute.kind == "categorical" or isinstance(cells, Nodes):
+    ends = None if attribute.kind == "categorical" else cells.ends()
+    if ends is None:
         return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
-    low, high = cells.ends()
-    part = attribute.scaled[high] - attribute.scaled[low]
+    part: Floats = attribute.scaled[ends[1]] - attribute.scaled[ends[0]]
     return part if size is None else _ratio(part * attribute.span, size - 1)
 
 
 def _set_loss(domain: Attribute | None, attribute: Attribute, cells: Cells, size: int | None) -> Floats | None:
     """None when a range was read back and the values that occur inside it are not known."""
-    if not isinstance(cells, Ranges):
+    if cells.complete:
         return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
     if domain is None:
         return None
-    low, high = (np.searchsorted(domain.labels, attribute.labels[end]) for end in cells.ends())
-    return _count_loss(high - low + 1, size or domain.size)
+    return _count_loss(cells.values_shown(attribute, domain), size or domain.size)
 
 
 def _domain(attribute: Attribute, table: Table | None) -> Attribute | None:
@@ -178,30 +195,17 @@ def _domain(attribute: Attribute, table: Table | None) -> Attribute | None:
 
 
 def _information_loss(attribute: Attribute, cells: Cells, tree: Hierarchy | None) -> Floats:
-    if isinstance(cells, Nodes) and tree is None:
-        assert attribute.hierarchy is not None
-        shown = cells.values_shown(attribute)
-        return np.where(shown > 1, shown / attribute.hierarchy.leaf_count, 0.0)
-    if isinstance(cells, Nodes):
+    """Leaves under the lowest common ancestor of what a box shows; without a hierarchy the tree is flat."""
+    own = attribute.hierarchy
+    if own is not None and tree is not None:
         raise BadValue(f"{attribute.name!r} was released with a hierarchy of its own", allowed="no other one")
-    if tree is not None:
-        return _loss_on_tree(attribute, cells, tree)
+    along = tree if own is None else own
+    if along is not None:
+        under = cells.leaves_under(attribute, along)
+        return np.where(under > 1, under / along.leaf_count, 0.0)
     if attribute.kind == "numeric":
         return _range_loss(attribute, cells, None)
     return (cells.values_shown(attribute) > 1).astype(np.float64)
-
-
-def _loss_on_tree(attribute: Attribute, cells: Ranges | Sets, tree: Hierarchy) -> Floats:
-    """Leaves under the lowest common ancestor of the values a box shows."""
-    leaf = tree.leaf_codes(attribute.labels)
-    if isinstance(cells, Sets):
-        shown = leaf[cells.code]
-        low, high = np.minimum.reduceat(shown, cells.start[:-1]), np.maximum.reduceat(shown, cells.start[:-1])
-    else:
-        low, high = (leaf[end] for end in cells.ends())
-        low, high = np.minimum(low, high), np.maximum(low, high)
-    under = tree.leaves_under(*tree.lca(low, high))
-    return np.where(under > 1, under / tree.leaf_count, 0.0)
 
 
 def _leaves(attribute: Attribute) -> int:

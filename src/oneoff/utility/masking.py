@@ -16,16 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OneoffError
+from oneoff.errors import BadValue
 from oneoff.releases import Masked
 from oneoff.table import Table
+from oneoff.table.arrays import Codes, Ints
 from oneoff.table.distance import displacement
-from oneoff.utility.workload import renamed
 
 __all__ = ["Masking", "masking"]
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -66,12 +63,12 @@ class Masking:
 def masking(release: Masked, table: Table) -> Masking:
     """Compare masked records with the table they were made from."""
     if release.rows != table.rows or len(release.quasi) != len(table.quasi):
-        raise OneoffError(
+        raise BadValue(
             "the release is not one of this table",
             allowed=f"{release.rows:,} people with {len(release.quasi)} quasi-identifiers, as in the release",
             got=f"{table.rows:,} with {len(table.quasi)}",
         )
-    shown = [renamed(a, table.quasi[j])[release.codes[:, j]] for j, a in enumerate(release.quasi)]
+    shown = [*release.codes_in(table).T]
     true = [*table.codes.T]
     single = [_apart(shown[j], true[j], attribute.size) for j, attribute in enumerate(table.quasi)]
     sizes = [attribute.size for attribute in table.quasi]

@@ -14,19 +14,17 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from oneoff.errors import BadValue, OneoffError, listing
-from oneoff.releases import Bucketized, Cells, Generalized, Masked, Nodes, Perturbed, Published, Ranges
-from oneoff.table import Attribute, Table
+from oneoff.errors import BadValue
+from oneoff.releases import Exact, Generalized, Perturbed, Published, of_kind
+from oneoff.releases.exact import ValuesShown
+from oneoff.table import Table
+from oneoff.table.arrays import Codes, Floats, Ints, offsets
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["MOST_CELLS", "QueryErrors", "Workload", "query_errors", "random_queries", "renamed", "share_below"]
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+__all__ = ["ESTIMATES", "MOST_CELLS", "QueryErrors", "Workload", "query_errors", "random_queries"]
 
 MOST_CELLS = 60_000_000
 
@@ -80,20 +78,9 @@ def random_queries(
 
 def query_errors(release: Published, table: Table, queries: Workload) -> QueryErrors:
     """How far the estimates of a recipient are from the truth."""
-    truth = _answers(queries, lambda columns: _cube(table, columns, table.codes, _one_each(table.values, table)))
-    match release:
-        case Generalized():
-            estimate = _from_boxes(release, table, queries)
-        case Perturbed():
-            estimate = _from_perturbed(release, table, queries)
-        case Masked():
-            codes, chances = _codes(release, table), _one_each(release.values, table)
-            estimate = _answers(queries, lambda columns: _cube(table, columns, codes, chances))
-        case Bucketized():
-            codes, chances = _codes(release, table), _chances(release, table)
-            estimate = _answers(queries, lambda columns: _cube(table, columns, codes, chances))
-        case _:
-            raise OneoffError(f"no queries are answered from a {type(release).__name__}")
+    estimate = of_kind(ESTIMATES, release, "no queries are answered from")(release, table, queries)
+    true = _one_each(table.values, table)
+    truth = _answers(queries, lambda columns: _cube(table, columns, table.codes, true))
     asked = truth > 0
     errors = np.abs(estimate[asked] - truth[asked]) / truth[asked]
     if not len(errors):
@@ -101,43 +88,19 @@ def query_errors(release: Published, table: Table, queries: Workload) -> QueryEr
     return QueryErrors(len(errors), float(np.median(errors)), float(errors.mean()))
 
 
-def _codes(release: Perturbed | Bucketized | Masked, table: Table) -> npt.NDArray[np.int32]:
-    """Records in the codes of the table, also when they were read back from a folder."""
-    columns = [renamed(a, table.quasi[j])[release.codes[:, j]] for j, a in enumerate(release.quasi)]
-    return np.stack(columns, axis=1)
-
-
-def renamed(attribute: Attribute, known: Attribute) -> npt.NDArray[np.int32]:
-    """The code in the table of every code of the release."""
-    codes = attribute.codes_in(known)
-    if (codes < 0).any():
-        raise OneoffError(
-            f"the release is not one of this table: it shows values of {attribute.name!r} that nobody in it has",
-            allowed="the table the release was made from",
-            got=listing(attribute.labels[codes < 0][:5]),
-        )
-    return codes
-
-
-def _one_each(values: npt.NDArray[np.integer[Any]], table: Table) -> csr_array:
+def _one_each(values: Codes, table: Table) -> csr_array:
     """[record, value]: everybody has one value."""
+    return _sparse(ValuesShown.one_each(values, len(table.counts)), table)
+
+
+def _sparse(shown: ValuesShown, table: Table) -> csr_array:
+    """[record, value]: the share of the value on the record; a single row where all records show the same."""
     from scipy.sparse import csr_array
 
-    people = len(values)
-    return csr_array((np.ones(people), values, np.arange(people + 1)), shape=(people, len(table.counts)))
-
-
-def _chances(release: Bucketized, table: Table) -> csr_array:
-    """[record, value]: the share of the value in the record's bucket."""
-    from scipy.sparse import csr_array
-
-    inside = release.shares
-    share = inside.count / inside.size[inside.owner]
-    buckets = csr_array((share, inside.value, inside.start), shape=(release.buckets, len(table.counts)))
-    member = csr_array(
-        (np.ones(release.rows), release.bucket, np.arange(release.rows + 1)), shape=(release.rows, release.buckets)
-    )
-    return member @ buckets if release.buckets > 1 else buckets
+    lists, records = len(shown.start) - 1, len(shown.row)
+    values = csr_array((shown.share, shown.value, shown.start), shape=(lists, len(table.counts)))
+    member = csr_array((np.ones(records), shown.row, np.arange(records + 1)), shape=(records, lists))
+    return member @ values if lists > 1 else values
 
 
 def _answers(
@@ -158,7 +121,7 @@ def _answers(
     return answers
 
 
-def _cube(table: Table, columns: tuple[int, ...], codes: npt.NDArray[np.int32], chances: csr_array) -> Floats:
+def _cube(table: Table, columns: tuple[int, ...], codes: Codes, chances: csr_array) -> Floats:
     """How many people with these codes have each value, as far as chances say; summed up along every column."""
     from scipy.sparse import csr_array
 
@@ -189,12 +152,11 @@ def _corner_sum(cube: Floats, low: Ints, high: Ints) -> Floats:
 
 
 def _from_boxes(release: Generalized, table: Table, queries: Workload) -> Floats:
+    """People are spread evenly over what their box shows."""
     from oneoff.kernels.queries import expected_counts
 
-    shares = [
-        share_below(a, c, table.quasi[j]) for j, (a, c) in enumerate(zip(release.quasi, release.cells, strict=True))
-    ]
-    start = np.concatenate(([0], np.cumsum([part.shape[1] for part in shares])))
+    shares = [cells.share_below(a, table.quasi[j]) for j, (a, cells) in enumerate(release.shown)]
+    start = offsets([part.shape[1] for part in shares])
     width = len(table.counts)
     if release.boxes * (int(start[-1]) + width) > 4 * MOST_CELLS:
         raise BadValue("the release has too many boxes for a workload of queries", allowed="fewer boxes or values")
@@ -209,38 +171,26 @@ def _from_boxes(release: Generalized, table: Table, queries: Workload) -> Floats
     return found
 
 
-def share_below(attribute: Attribute, cells: Cells, known: Attribute) -> npt.NDArray[np.float32]:
-    """[box, c]: the part of what a box shows that lies below code c of the table."""
-    codes = np.arange(known.size + 1)
-    if isinstance(cells, Ranges):
-        low, high = (np.searchsorted(known.labels, attribute.labels[end]) for end in cells.ends())
-        return _between(low, high, codes, high - low + 1)
-    if isinstance(cells, Nodes):
-        assert attribute.hierarchy is not None
-        first, last = attribute.hierarchy.span(cells.level, cells.node)
-        leaves = attribute.hierarchy.leaf_codes(known.labels)
-        low, high = np.searchsorted(leaves, first), np.searchsorted(leaves, last, side="right") - 1
-        return _between(low, high, codes, last - first + 1)  # leaves nobody has could be meant, too
-    code = renamed(attribute, known)[cells.code]
-    boxes = len(cells.start) - 1
-    member = np.zeros((boxes, known.size + 1), dtype=np.float32)
-    member[np.repeat(np.arange(boxes), np.diff(cells.start)), code + 1] = 1
-    sizes = np.diff(cells.start)[:, None]
-    share: npt.NDArray[np.float32] = (np.cumsum(member, axis=1) / sizes).astype(np.float32)
-    return share
-
-
-def _between(low: Ints, high: Ints, codes: Ints, width: Ints) -> npt.NDArray[np.float32]:
-    inside = np.clip(codes[None, :] - low[:, None], 0, (high - low + 1)[:, None])
-    share: npt.NDArray[np.float32] = (inside / width[:, None]).astype(np.float32)
-    return share
+def _from_records(release: Exact, table: Table, queries: Workload) -> Floats:
+    """The records as they are."""
+    codes, shown = release.codes_in(table), _sparse(release.values_shown(), table)
+    return _answers(queries, lambda columns: _cube(table, columns, codes, shown))
 
 
 def _from_perturbed(release: Perturbed, table: Table, queries: Workload) -> Floats:
     """Published counts led back through the channel, never fewer than none and never more than the people meant."""
-    inverse, codes = np.linalg.inv(release.channel.matrix), _codes(release, table)
+    inverse = np.linalg.inv(release.channel.matrix)
+    codes, shown = release.codes_in(table), _sparse(release.values_shown(), table)
 
     def estimate(found: Floats, first: int, last: int) -> float:
         return float(np.clip(inverse[first : last + 1].sum(axis=0) @ found, 0.0, found.sum()))
 
-    return _answers(queries, lambda columns: _cube(table, columns, codes, _one_each(release.values, table)), estimate)
+    return _answers(queries, lambda columns: _cube(table, columns, codes, shown), estimate)
+
+
+ESTIMATES: dict[str, Callable[[Any, Table, Workload], Floats]] = {
+    "generalized": _from_boxes,
+    "perturbed": _from_perturbed,
+    "bucketized": _from_records,
+    "masked": _from_records,
+}

@@ -1,0 +1,192 @@
+"""The verdict over perturbed values: who sees a record knows whose it may be, and is left with what the channel says.
+
+Somebody who knows the share n_i / n of every value and sees v believes i with
+n_i Pr(i -> v) / sum_u n_u Pr(u -> v). Where a promise is made of ceilings, all of it is compared in whole numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.audit.judge import judge_part, of_sizes
+from oneoff.audit.levels import reached
+from oneoff.audit.records import links_problem, prior_problem, quasi_problems, rows_problem
+from oneoff.audit.verdict import PartVerdict, Verdict, tightest
+from oneoff.audit.witness import Witness, branch
+from oneoff.models import Caps, Counts, Model, Prior
+from oneoff.models.posterior import breaking
+from oneoff.releases import Perturbed
+from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Flags, Floats, Ints
+from oneoff.table.classes import Risk, look_alikes, risk_of_classes
+
+__all__ = ["judge_perturbed"]
+
+_FINE = 2**30  # people that stand for a belief of 1 where nothing is compared with a ceiling
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Everybody who shows a value is a crowd of their own; values that nobody can show are left out.
+
+    value      the value each crowd shows
+    joint      [crowd, i]: people with value i, times the weight with which they show that value; exact
+    crowd      the crowd of every record
+    classes    the class of every record among those with the same quasi-identifiers
+    """
+
+    value: list[int]
+    joint: npt.NDArray[Any]
+    crowd: Ints
+    classes: Ints
+    prior: Prior
+    sensitive: Attribute
+
+    @cached_property
+    def people(self) -> Ints:
+        return np.bincount(self.crowd, minlength=len(self.value))
+
+    @cached_property
+    def beliefs(self) -> Floats:
+        """[crowd, i]: Bayes' rule."""
+        totals = self.joint.sum(axis=1)
+        pairs = zip(self.joint, totals, strict=True)
+        return np.array([[float(Fraction(int(x), int(total))) for x in row] for row, total in pairs])
+
+    @cached_property
+    def rounded(self) -> Counts:
+        """Beliefs as counts of a great many people: exact enough to name a level; ceilings are never decided by it."""
+        pairs = zip(self.joint, self.joint.sum(axis=1), strict=True)
+        people = np.array([[int(x) * _FINE // int(total) for x in row] for row, total in pairs])
+        return Counts.of(np.where((people == 0) & (self.joint > 0), 1, people).astype(np.int64))
+
+
+def _seen(release: Perturbed) -> _Seen:
+    assert release.sensitive is not None
+    joint = release.channel.joint(release.counts)
+    value = [v for v in range(len(joint)) if joint[v].sum() > 0]  # nobody shows what nobody has
+    crowd = np.searchsorted(value, np.arange(len(joint)))[release.values]
+    classes = look_alikes(list(release.codes.T))
+    return _Seen(value, joint[value], crowd, classes, Prior(tuple(release.counts.tolist())), release.sensitive)
+
+
+def judge_perturbed(release: Perturbed, table: Table | None, model: Model, before: Risk | None) -> Verdict:
+    """Every shown value is a crowd of its own, in which beliefs are those of Bayes' rule."""
+    seen = _seen(release)
+    found = [(_identity if part.about == "identity" else _believed)(part, seen) for part in model.parts()]
+    parts, sizes = tuple(part for part, _ in found), np.bincount(seen.classes)
+    problems = (*_problems(release), *(_compare(release, table) if table is not None else []))
+    witness = tightest(parts)
+    return Verdict(
+        guarantee=model.spec(),
+        holds=all(part.holds for part in parts) and not problems,
+        worst=witness.belief,
+        witness=witness,
+        parts=parts,
+        levels=reached(seen.rounded, seen.prior, seen.sensitive) | {"k-anonymity": float(sizes.min())},
+        rows=release.rows,
+        groups=None,
+        people_above=int(np.logical_or.reduce([above for _, above in found]).sum()),
+        certain=int((seen.rounded.distinct == 1)[seen.crowd].sum()),
+        against="prior",
+        risk_after=risk_of_classes(sizes),
+        risk_before=before,
+        problems=problems,
+        _people=_per_person(release, None if problems else table, model, seen),
+    )
+
+
+def _identity(part: Model, seen: _Seen) -> tuple[PartVerdict, Flags]:
+    """Who a record is: everybody with the same quasi-identifiers looks the same, and nobody else does."""
+    alike = of_sizes(seen.classes)
+    fails = part.failing(alike, seen.prior)
+    return judge_part(part, alike, seen.prior, fails, alike.size, seen.sensitive, "class"), fails[seen.classes]
+
+
+def _believed(part: Model, seen: _Seen) -> tuple[PartVerdict, Flags]:
+    """One promise about values, and whose record breaks it."""
+    caps = part.caps(seen.prior)
+    if caps is None:
+        fails = part.failing(seen.rounded, seen.prior)
+        judged = judge_part(part, seen.rounded, seen.prior, fails, seen.people, seen.sensitive, "value")
+        return judged, fails[seen.crowd]
+    fails = np.logical_or.reduce(breaking(seen.joint, caps), axis=1)
+    level, promised = float(part.worst_level(seen.rounded, seen.prior)), float(part.parameter())
+    if not fails.any():  # decided exactly; the level is rounded
+        level = max(level, promised) if part.larger_is_safer else min(level, promised)
+    judged = PartVerdict(
+        guarantee=part.spec(),
+        sentence=part.sentence(),
+        holds=not fails.any(),
+        level=level,
+        people_above=int(seen.people[fails].sum()),
+        witness=_witness(seen, caps, broken=bool(fails.any())),
+    )
+    return judged, fails[seen.crowd]
+
+
+def _witness(seen: _Seen, caps: Caps, broken: bool) -> Witness:
+    """The belief nearest to its cap, or the one furthest below its floor where only a floor is broken."""
+    belief = seen.beliefs
+    cap = np.array([float(c) for c in caps.ceiling])
+    strain = np.where((cap < 1) | (cap.min() >= 1), belief / np.where(cap > 0, cap, 1), -1.0)
+    at_least = False
+    if broken and caps.floor is not None and not breaking(seen.joint, replace(caps, floor=None)).any():
+        floor = np.array([float(f) for f in caps.floor])
+        strain, cap, at_least = np.where(floor > 0, floor / np.maximum(belief, 1e-300), -1.0), floor, True
+    v, i = (int(x) for x in np.unravel_index(int(strain.argmax()), strain.shape))
+    found = [(float(strain[v, i]), v, str(seen.sensitive.labels[i]), float(belief[v, i]), float(cap[i]))]
+    for low, high, together in caps.sets if not at_least else ():
+        share = belief[:, low:high].sum(axis=1)
+        v, name = int(share.argmax()), branch(seen.sensitive, low, high - 1)
+        found.append((float(share[v] / together), v, name, float(share[v]), float(together)))
+    _, v, value, reached, allowed = max(found)
+    return Witness(
+        group=seen.value[v],
+        people=int(seen.people[v]),
+        value=value,
+        belief=reached,
+        allowed=allowed,
+        at_least=at_least,
+        grouped=False,
+        shown=str(seen.sensitive.labels[seen.value[v]]),
+    )
+
+
+def _per_person(release: Perturbed, table: Table | None, model: Model, seen: _Seen) -> dict[str, npt.NDArray[Any]]:
+    belief, caps = seen.beliefs, model.caps(release.counts)
+    cap = np.ones(belief.shape[1]) if caps is None else np.array([float(c) for c in caps.ceiling])
+    nearest = (belief / np.where(cap > 0, cap, 1)).argmax(axis=1)
+    people = {
+        "group_size": np.bincount(seen.classes)[seen.classes],
+        "belief": belief[np.arange(len(belief)), nearest][seen.crowd],
+        "cap": cap[nearest][seen.crowd],
+    }
+    if release.links is not None:
+        people = {name: column[release.links] for name, column in people.items()}
+        if table is not None:
+            people["own_belief"] = belief[seen.crowd[release.links], table.values]
+    return people
+
+
+def _problems(release: Perturbed) -> list[str]:
+    found = []
+    if int(release.counts.sum()) != release.rows:
+        found.append("the stated prior is not that of so many records")
+    if release.channel.values != len(release.counts):
+        found.append("the channel is not one for these values")
+    return found
+
+
+def _compare(release: Perturbed, table: Table) -> list[str]:
+    """Nobody lost or doubled, everybody under their own quasi-identifiers."""
+    wrong = rows_problem(release, table) or prior_problem(release, table) or links_problem(release, table)
+    if wrong:
+        return [wrong]
+    return [] if release.links is None else quasi_problems(release, table)

@@ -1,0 +1,159 @@
+"""The worst case of a promise: where it is, what can be believed there, and how it is found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from oneoff.errors import listing
+from oneoff.models import Caps, Counts, Model, Prior
+from oneoff.table import Attribute
+from oneoff.table.arrays import Flags, Floats
+
+__all__ = ["Witness", "branch", "find_witness", "strains"]
+
+
+@dataclass(frozen=True)
+class Witness:
+    """The worst case for one promise: where it is, what can be believed there, and what is allowed.
+
+    subject   "value" (belief in `value`), "identity" (belief that a record is a person's), "column" (belief that
+              `value` in the column `place` is a person's) or "level" (of a promise that is not about a single belief,
+              such as t-closeness)
+    at_least  True when `allowed` is a lower bound (delta-disclosure forbids values to become unlikely, too)
+    group     the number of the group; in a release without groups, the row of the person in the table
+    people    people in the group; in a release without groups, records that could be the person's
+    place     what the crowd is called: "group", "bucket", or "class" of people with the same quasi-identifiers
+    shown     the value that was seen, in a release of perturbed values
+    """
+
+    group: int
+    people: int
+    value: str | None
+    belief: float
+    allowed: float
+    subject: str = "value"
+    at_least: bool = False
+    grouped: bool = True
+    place: str = "group"
+    shown: str | None = None
+
+    def sentence(self) -> str:
+        worst, bound = self._where(), "at least" if self.at_least else "at most"
+        if self.subject == "level":
+            return f"the worst, {worst}, reaches {self.belief:.4g}; {bound} {self.allowed:.4g} is allowed"
+        belief = f"{100 * self.belief:.4g}%; {bound} {100 * self.allowed:.4g}% is allowed"
+        if self.subject == "column":
+            origin = f"'{listing([self.value])}' comes from one person of its hidden group ({self._crowd()})"
+            return f"at worst {self.place} {origin} with a probability of {belief}"
+        if self.subject == "identity":
+            where = f"in the smallest {self.place} ({self._crowd()})" if self.grouped else f"for {worst}"
+            return f"{where} a record is somebody's with a probability of {belief}"
+        whom = f"anyone in {worst}" if self.grouped else worst
+        return f"at worst '{listing([self.value])}' can be believed of {whom} with {belief}"
+
+    def _crowd(self) -> str:
+        noun, nouns = ("person", "people") if self.grouped else ("record", "records")
+        return f"1 {noun}" if self.people == 1 else f"{self.people:,} {nouns}"
+
+    def _where(self) -> str:
+        if self.shown is not None:
+            return f"anyone whose record shows '{listing([self.shown])}' ({self._crowd()})"
+        where = f"{self.place} {self.group}" if self.grouped else f"the person in row {self.group}"
+        return f"{where} ({self._crowd()})"
+
+    @property
+    def strain(self) -> float:
+        """How near the promise is to breaking: above 1 it is broken."""
+        reached, bound = (self.allowed, self.belief) if self.at_least else (self.belief, self.allowed)
+        return reached / bound if bound > 0 else math.inf
+
+
+def find_witness(model: Model, counts: Counts, prior: Prior, fails: Flags, sensitive: Attribute | None) -> Witness:
+    """For ceilings the entry nearest to its cap; for a size, the smallest group; otherwise the worst group's level."""
+    caps = model.caps(prior)
+    if caps is not None and sensitive is not None:
+        return (
+            _too_likely(caps, counts, sensitive)
+            if _ceilings_decide(caps, counts, fails)
+            else _too_unlikely(caps, counts, fails, sensitive)
+        )
+    scores = model.scores(counts, prior)
+    group = int(np.argmin(scores) if model.larger_is_safer else np.argmax(scores))
+    size = int(counts.size[group])
+    if model.about == "identity":
+        allowed = float(1 / model.parameter() if model.larger_is_safer else model.parameter())
+        return Witness(group, size, None, 1.0 / size, allowed, "identity")
+    return Witness(group, size, None, float(scores[group]), float(model.parameter()), "level", model.larger_is_safer)
+
+
+def _ceilings_decide(caps: Caps, counts: Counts, fails: Flags) -> bool:
+    """False when the promise breaks only because some value became too unlikely."""
+    return caps.floor is None or not fails.any() or bool(replace(caps, floor=None).failing(counts).any())
+
+
+def _too_likely(caps: Caps, counts: Counts, sensitive: Attribute) -> Witness:
+    """The value nearest to its cap or, where sets of values have caps that are nearer, the set."""
+    found = [_likeliest(caps, counts, sensitive), *_likeliest_sets(caps, counts, sensitive)]
+    return max(found, key=lambda witness: witness.strain)
+
+
+def _likeliest_sets(caps: Caps, counts: Counts, sensitive: Attribute) -> Iterator[Witness]:
+    """One for each layer of sets, under the name of the node the values of the set have in common."""
+    for node, layer in caps.layers():
+        people = counts.merged(node)
+        entry = _worst_entry(people, [float(cap) for cap in layer.ceiling])
+        group, found = int(people.owner[entry]), int(people.value[entry])
+        if sensitive.hierarchy is None or layer.ceiling[found] >= 1:  # only values outside the sets of this layer
+            continue
+        name = branch(sensitive, *np.flatnonzero(node == found)[[0, -1]].tolist())
+        belief = float(people.count[entry] / people.size[group])
+        yield Witness(group, int(people.size[group]), name, belief, float(layer.ceiling[found]))
+
+
+def _likeliest(caps: Caps, counts: Counts, sensitive: Attribute) -> Witness:
+    entry = _worst_entry(counts, [float(cap) for cap in caps.ceiling])
+    group, value = int(counts.owner[entry]), int(counts.value[entry])
+    belief = float(counts.count[entry] / counts.size[group])
+    label = str(sensitive.labels[value])
+    return Witness(group, int(counts.size[group]), label, belief, float(caps.ceiling[value]))
+
+
+def _too_unlikely(caps: Caps, counts: Counts, fails: Flags, sensitive: Attribute) -> Witness:
+    """The value furthest below its floor in the first group that breaks one."""
+    assert caps.floor is not None
+    group = int(np.flatnonzero(fails)[0])
+    size = int(counts.size[group])
+    share = np.array(counts.group_counts(group, len(caps.floor))) / size
+    floor = np.array([float(bound) for bound in caps.floor])
+    value = int(np.argmin(np.where(floor > 0, share / np.where(floor > 0, floor, 1.0), np.inf)))
+    label = str(sensitive.labels[value])
+    return Witness(group, size, label, float(share[value]), float(floor[value]), at_least=True)
+
+
+def _worst_entry(counts: Counts, caps: list[float]) -> int:
+    """The entry nearest to (or furthest above) its cap, the more certain of equals; a cap of 1 protects nothing."""
+    strain = strains(counts, caps)
+    protected = np.array(caps)[counts.value] < 1
+    if protected.any():
+        strain = np.where(protected, strain, -1.0)
+    near = np.flatnonzero(strain >= strain.max() * (1 - 1e-12))
+    return int(near[np.argmax((counts.count / counts.size[counts.owner])[near])])
+
+
+def strains(counts: Counts, caps: list[float]) -> Floats:
+    """Belief over cap of every entry."""
+    cap = np.array(caps)[counts.value]
+    with np.errstate(divide="ignore"):
+        strain: Floats = counts.count / counts.size[counts.owner] / cap
+    return strain
+
+
+def branch(sensitive: Attribute, first: int, last: int) -> str:
+    """The name of the lowest node of the hierarchy with the values `first` and `last` under it."""
+    assert sensitive.hierarchy is not None
+    leaves = sensitive.leaves[[first, last]]
+    return str(sensitive.hierarchy.labels_of(*sensitive.hierarchy.lca(leaves[0], leaves[1])))

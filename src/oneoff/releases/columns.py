@@ -1,0 +1,131 @@
+"""Attributes and codes as Arrow columns and as JSON, and back: what all kinds of releases write in the same way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oneoff.table import Attribute, Hierarchy
+from oneoff.table.arrays import Codes, Ints
+
+__all__ = [
+    "array",
+    "codes",
+    "describe_exact",
+    "describe_values",
+    "labels_of",
+    "lists_of",
+    "plain",
+    "read_exact",
+    "read_kept",
+    "read_sensitive",
+    "read_values",
+    "shown",
+    "type_name",
+    "value_columns",
+]
+
+_TYPES = {"i": "integer", "f": "number", "b": "boolean", "M": "date"}
+_DTYPES = {"integer": "int64", "number": "float64", "boolean": "bool", "date": "datetime64"}
+
+
+def shown(attribute: Attribute, codes: npt.NDArray[np.integer[Any]]) -> pa.Array:
+    """The labels of these codes; nothing where a code is negative."""
+    index = pa.array(codes, mask=codes < 0) if (codes < 0).any() else pa.array(codes)
+    return pa.array(attribute.labels).take(index)
+
+
+def value_columns(
+    sensitive: Attribute | None, values: Codes, keep: tuple[Attribute, ...], kept: Codes | None
+) -> dict[str, pa.Array]:
+    """The sensitive value, and the columns that travel with it."""
+    own = {} if sensitive is None else {sensitive.name: shown(sensitive, values)}
+    return own | ({} if kept is None else {a.name: shown(a, kept[:, j]) for j, a in enumerate(keep)})
+
+
+def plain(labels: npt.NDArray[Any]) -> list[Any]:
+    """Labels as JSON knows them; dates in ISO form."""
+    if labels.dtype.kind == "M":
+        return [str(label) for label in labels]
+    items: list[Any] = labels.tolist()
+    return items
+
+
+def type_name(attribute: Attribute) -> str:
+    return _TYPES.get(attribute.labels.dtype.kind, "text")
+
+
+def describe_exact(attribute: Attribute) -> dict[str, Any]:
+    """A quasi-identifier that is shown as it is."""
+    return {"name": attribute.name, "kind": attribute.kind, "shown_as": "value", "type": type_name(attribute)}
+
+
+def describe_values(attribute: Attribute) -> dict[str, Any]:
+    """The sensitive attribute: all its values are public, and so is how they belong together."""
+    tree = None if attribute.hierarchy is None else attribute.hierarchy.rows()
+    described = {"name": attribute.name, "kind": attribute.kind, "type": type_name(attribute)}
+    return described | {"values": plain(attribute.labels), "hierarchy": tree}
+
+
+def read_exact(described: list[dict[str, Any]], frame: pa.Table) -> tuple[tuple[Attribute, ...], Codes]:
+    """Quasi-identifiers that are shown as they are, and the codes of the records."""
+    attributes, columns = [], []
+    for quasi in described:
+        labels, code = np.unique(array(frame[quasi["name"]].combine_chunks()), return_inverse=True)
+        attributes.append(Attribute(quasi["name"], quasi["kind"], labels))
+        columns.append(code.astype(np.int32))
+    return tuple(attributes), np.stack(columns, axis=1)
+
+
+def read_sensitive(described: dict[str, Any] | None) -> Attribute | None:
+    if described is None:
+        return None
+    tree = described["hierarchy"]
+    labels = labels_of(described["values"], described["type"])
+    hierarchy = None if tree is None else Hierarchy.from_rows(tree, described["name"])
+    return Attribute(described["name"], described["kind"], labels, hierarchy)
+
+
+def read_values(sensitive: Attribute | None, frame: pa.Table) -> Codes:
+    if sensitive is None:
+        return np.zeros(frame.num_rows, dtype=np.int32)
+    return codes(frame[sensitive.name].combine_chunks(), sensitive.labels)
+
+
+def read_kept(names: list[str], frame: pa.Table) -> tuple[tuple[Attribute, ...], Codes | None]:
+    attributes, columns = [], []
+    for name in names:
+        encoded = frame[name].combine_chunks().dictionary_encode()
+        attributes.append(Attribute(name, "categorical", array(encoded.dictionary)))
+        columns.append(pc.fill_null(encoded.indices, -1).to_numpy().astype(np.int32))
+    return tuple(attributes), np.stack(columns, axis=1) if columns else None
+
+
+def labels_of(items: list[Any], kind: str) -> npt.NDArray[Any]:
+    """The opposite of `plain`."""
+    return np.array(items, dtype=object if kind == "text" else np.dtype(_DTYPES[kind]))
+
+
+def lists_of(column: pa.ChunkedArray) -> tuple[Ints, pa.Array]:
+    """How long each list is, and the items of all of them."""
+    lists = column.combine_chunks()
+    return pc.list_value_length(lists).to_numpy(), lists.flatten()
+
+
+def array(column: pa.Array) -> npt.NDArray[Any]:
+    """Values as numpy holds labels: text as objects, everything else as it is."""
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def codes(column: pa.Array, labels: npt.NDArray[Any]) -> Codes:
+    """The code of every value; a value outside the stated domain is damage."""
+    known = pa.array(labels)
+    index = pc.index_in(column.cast(known.type), value_set=known)
+    if index.null_count:
+        stray = column.filter(pc.is_null(index)).unique().to_pylist()
+        raise ValueError(f"values outside the stated domain: {stray[:5]}")
+    return np.asarray(index.to_numpy(), dtype=np.int32)

@@ -1,0 +1,104 @@
+"""release.json: what a recipient needs to read and verify the records. Everything in it is public."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oneoff.errors import listing
+from oneoff.models import Caps, Joined, Model, ValueCaps, parse
+from oneoff.models.numbers import fraction_below, number_text
+from oneoff.releases.columns import describe_values, read_sensitive
+from oneoff.releases.kinds import KINDS
+from oneoff.releases.published import Published
+from oneoff.table import Attribute
+from oneoff.table.hierarchy import label_texts
+
+__all__ = ["FORMAT", "describe", "described_release"]
+
+FORMAT = 1
+
+_BROKEN = "its own description says that the promise is broken"
+
+
+def describe(release: Published) -> dict[str, Any]:
+    """What goes into release.json, but for the hashes of the files."""
+    caps = release.model.caps(release.counts)
+    return {
+        "format": FORMAT,
+        "tool": "oneoff",
+        "form": release.form,
+        "method": release.method,
+        "guarantee": release.guarantee,
+        "promises": [_describe_promise(part) for part in release.model.parts()],
+        "stands_against": release.against,
+        **({"broken": True} if release.broken else {}),  # only why is a secret
+        "rows": release.rows,
+        **release.describe_form(),
+        "sensitive": None if release.sensitive is None else describe_values(release.sensitive),
+        "prior": [int(count) for count in release.counts],
+        "caps": None if caps is None else _caps_texts(caps),
+    }
+
+
+def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) -> Published:
+    """The release that release.json and the published tables describe, once they agree with one another."""
+    sensitive = read_sensitive(described["sensitive"])
+    common = {
+        "method": str(described["method"]),
+        "model": _model(described["promises"], sensitive),
+        "sensitive": sensitive,
+        "counts": np.array(described["prior"], dtype=np.int64),
+        "against": str(described["stands_against"]),
+        "broken": _BROKEN if described.get("broken") else "",
+    }
+    release = KINDS[described["form"]].assemble(common, described, frames)
+    _refuse_contradictions(release, described, frames)
+    return release
+
+
+def _refuse_contradictions(release: Published, described: dict[str, Any], frames: dict[str, pa.Table]) -> None:
+    """Writing the release again must give the very same records and the very same description."""
+    for name, frame in release.public_files().items():
+        if not frame.equals(frames[name]):
+            raise ValueError(f"{name} has columns, types or values that release.json does not describe")
+    again = describe(release) | {"files": described["files"]}
+    wrong = [name for name in again.keys() | described.keys() if again.get(name) != described.get(name)]
+    if wrong:
+        raise ValueError(f"release.json contradicts the records in: {listing(sorted(wrong))}")
+    if (release.counts <= 0).any():
+        raise ValueError("release.json lists sensitive values that do not occur")
+    for attribute in (*release.quasi, *([release.sensitive] if release.sensitive else [])):
+        place = attribute.labels if attribute.hierarchy is None else attribute.leaves
+        if len(place) != len(set(place.tolist())) or (place[:-1] > place[1:]).any():
+            raise ValueError(f"the values of {attribute.name!r} are listed twice or out of order")
+
+
+def _describe_promise(part: Model) -> dict[str, Any]:
+    """A single promise; caps the steward named one by one come with it, exactly, since no recipient has the file."""
+    named = [number_text(cap) for cap in part.ceilings] if isinstance(part, ValueCaps) else None
+    return {"spec": part.spec(), "named_caps": named}
+
+
+def _caps_texts(caps: Caps) -> list[str]:
+    """The ceiling on belief in each value; never rounded up."""
+    return [number_text(fraction_below(cap, 10**9)) for cap in caps.ceiling]
+
+
+def _model(promises: list[dict[str, Any]], sensitive: Attribute | None) -> Model:
+    """The promises, one by one; no file is opened for them."""
+    models = tuple(_promise(str(each["spec"]), each["named_caps"], sensitive) for each in promises)
+    return models[0] if len(models) == 1 else Joined(models)
+
+
+def _promise(spec: str, named_caps: list[str] | None, sensitive: Attribute | None) -> Model:
+    if named_caps is None:
+        if spec.startswith(f"{ValueCaps.name}:") and "=" not in spec:
+            raise ValueError(f"the caps of {spec} are missing")
+        return parse(spec).bind(sensitive)
+    if sensitive is None:
+        raise ValueError(f"{spec} has caps for a sensitive column there is none of")
+    caps = dict(zip(label_texts(sensitive.labels), named_caps, strict=True))
+    return ValueCaps(caps, source=spec.removeprefix(f"{ValueCaps.name}:")).bind(sensitive)

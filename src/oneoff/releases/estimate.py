@@ -1,0 +1,71 @@
+"""How many people, as far as a release can tell: an estimate with an interval."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.table.arrays import Flags, Floats
+
+__all__ = ["CONFIDENCE", "Estimate", "estimated", "reconstruct"]
+
+CONFIDENCE = 1.959963984540054  # standard errors on either side that hold 95 %
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How many people, as far as a release can tell.
+
+    count       between 0 and the people who can be meant
+    raw         before it was put between these: unbiased, so sums of many of these are too
+    error       standard error; None where the spread inside a record's ranges is not known
+    low, high   an interval for the true number: certain for generalized records, 95 % otherwise
+    certain     is it?
+    """
+
+    count: float
+    raw: float
+    error: float | None
+    low: float
+    high: float
+    certain: bool
+
+    def sentence(self) -> str:
+        sure = "certainly" if self.certain else "with 95 % confidence"
+        return f"about {self.count:,.1f} people; {sure} between {self.low:,.1f} and {self.high:,.1f}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "count": self.count,
+            "raw": self.raw,
+            "standard_error": self.error,
+            "low": self.low,
+            "high": self.high,
+            "certain": self.certain,
+        }
+
+
+def estimated(raw: float, error: float, most: float) -> Estimate:
+    """From an unbiased number with its standard error: never fewer than none, never more than can be meant."""
+    ends = (raw - CONFIDENCE * error, raw + CONFIDENCE * error)
+    inside, low, high = (min(max(x, 0.0), most) for x in (raw, *ends))
+    return Estimate(inside, raw, error, low, high, False)
+
+
+def reconstruct(shown: npt.NDArray[np.integer[Any]], matrix: Floats, wanted: Flags) -> Estimate:
+    """How many of some people have a wanted value, when so many of them show each value (paper 001, section 5).
+
+    What they show is led back through the channel: unbiased, with a standard error. The variance of b'e with b = sum of
+    the wanted rows of the inverse channel is estimated by sum e b^2 - b'e.
+    """
+    if wanted.all():  # everybody is meant, whatever they show
+        people = float(shown.sum())
+        return Estimate(people, people, 0.0, people, people, False)
+    weights = np.linalg.solve(matrix.T, wanted.astype(np.float64))
+    raw = float(weights @ shown)
+    error = math.sqrt(max(float((weights**2) @ shown) - raw, 0.0))
+    return estimated(raw, error, float(shown.sum()))

@@ -1,0 +1,241 @@
+"""The folder of a release, with a public and a private half: written whole or not at all, and read back.
+
+The public half is for a recipient, both halves are for the steward.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from oneoff.errors import DamagedRelease, FolderExists, FolderNotWritable, OneoffError, PromiseBroken, listing
+from oneoff.releases.description import FORMAT, describe, described_release
+from oneoff.releases.private import damaged, load_links, missing
+from oneoff.releases.published import PrivateFiles, Published
+
+__all__ = ["load_release", "refuse_existing", "release_folder", "write_release"]
+
+
+_NOTHING: PrivateFiles = {}
+
+
+def write_release(
+    release: Published,
+    folder: Path,
+    *,
+    csv: bool = False,
+    overwrite: bool = False,
+    private: PrivateFiles = _NOTHING,
+    withhold: str = "",
+    even_if_broken: bool = False,
+) -> Path:
+    """Write both halves aside and rename: a release appears whole or not at all.
+
+    private    more files for the private half, by name
+    withhold   why it has no public half, unless that is asked for; that one says of itself that it is broken
+    """
+    with _appearing(folder, overwrite) as aside:
+        _write_private(release, aside / "private", private)
+        if not withhold or even_if_broken:
+            _write_public(release, aside / "public", csv)
+    if withhold and not even_if_broken:
+        raise PromiseBroken(
+            f"the public half was withheld: {withhold.rstrip('.')}",
+            allowed="a release that keeps its promise",
+            hint=f"{folder / 'private'} says why; --even-if-broken (even_if_broken=True) writes it for research",
+        )
+    return folder
+
+
+def _write_private(release: Published, kept: Path, more: PrivateFiles) -> None:
+    kept.mkdir(mode=0o700)  # who is where is nobody else's business
+    if release.links is not None:
+        row = np.arange(release.rows)
+        pq.write_table(pa.table({"row": row, "record": release.links}), kept / "links.parquet")
+    for name, frame in release.private_files().items():
+        pq.write_table(frame, kept / name, compression="zstd")
+    for name, content in more.items():
+        (kept / name).write_bytes(content() if callable(content) else content)
+
+
+def _write_public(release: Published, public: Path, csv: bool) -> None:
+    public.mkdir()
+    for name, frame in release.public_files().items():
+        pq.write_table(frame, public / name, compression="zstd")
+        if csv:
+            pyarrow.csv.write_csv(release.as_text(frame), public / Path(name).with_suffix(".csv"))
+    files = {path.name: _hash(path) for path in sorted(public.iterdir())}
+    description = json.dumps({**describe(release), "files": files}, indent=2, ensure_ascii=False)
+    (public / "release.json").write_text(description + "\n", encoding="utf-8")
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@contextmanager
+def _appearing(folder: Path, overwrite: bool) -> Iterator[Path]:
+    """A folder to fill that becomes `folder` at the end, or vanishes when something goes wrong."""
+    refuse_existing(folder, overwrite)
+    aside = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        aside.mkdir()
+    except OSError as error:
+        raise _not_writable(folder, error) from None
+    try:
+        yield aside
+        _replace(aside, folder)
+    except BaseException as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        if isinstance(error, OSError):  # a full disk, a share that went away
+            raise _not_writable(folder, error) from error
+        raise
+
+
+def _not_writable(folder: Path, error: OSError) -> FolderNotWritable:
+    return FolderNotWritable(
+        f"the folder {str(folder)!r} cannot be written",
+        allowed="a place where you may create folders",
+        got=error.strerror or str(error),
+        hint="choose another place with --out",
+    )
+
+
+def refuse_existing(folder: Path, overwrite: bool) -> None:
+    """Never touch a folder that holds anything but an earlier release, and that only when told to."""
+    if folder.exists() and not overwrite:
+        raise FolderExists(
+            f"the folder {str(folder)!r} exists already",
+            allowed="a folder that does not exist",
+            hint="choose another one, or replace it with --overwrite (overwrite=True)",
+        )
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]) and not _is_release(folder):
+        raise FolderExists(
+            f"{str(folder)!r} is not a release, so it is not overwritten",
+            allowed="an empty folder or one that holds an earlier release",
+            hint="choose another folder",
+        )
+
+
+def _replace(aside: Path, folder: Path) -> None:
+    """Put the finished folder in its place; an earlier release there is removed only afterwards."""
+    old = aside.with_suffix(".old")
+    if not folder.exists():
+        aside.rename(folder)
+        return
+    folder.rename(old)
+    try:
+        aside.rename(folder)
+    except OSError:
+        old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_release(folder: Path) -> bool:
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {"public", "private"}
+
+
+# --- reading back
+
+
+def load_release(folder: str | PathLike[str], *, private: bool = False) -> Published:
+    """Read a release folder or its public half, refusing files that were changed after they were written.
+
+    private   also read what the steward kept, when the private half is there: which record is whose and, for releases
+              without groups and masked ones, how they came about. An audit of these needs it
+    """
+    release = _load_public(Path(folder))
+    return _with_private(release, release_folder(folder) / "private") if private else release
+
+
+def release_folder(folder: str | PathLike[str]) -> Path:
+    """The folder that holds both halves, from itself or from its public half."""
+    given, whole = Path(folder), Path(folder).resolve()  # `.` has no name of its own
+    if whole.name != "public":
+        return given
+    return given.parent if given.name == "public" else whole.parent
+
+
+def _load_public(public: Path) -> Published:
+    if not (public / "release.json").exists() and (public / "public" / "release.json").exists():
+        public = public / "public"
+    described = _described(public)
+    try:
+        frames = {name: pq.read_table(public / name) for name in described["files"] if name.endswith(".parquet")}
+        return described_release(described, frames)
+    except (OneoffError, KeyError, TypeError, ValueError, IndexError, AttributeError, pa.ArrowException) as error:
+        raise _damaged(f"{str(public)!r} does not fit its description", f"{type(error).__name__}: {error}") from error
+
+
+def _with_private(release: Published, private: Path) -> Published:
+    """The release with what the steward kept. A private half that lacks a file is damaged, an empty one is none."""
+    try:
+        if not any(private.iterdir()):
+            return release
+    except (FileNotFoundError, NotADirectoryError):
+        return release
+    except OSError as error:
+        raise damaged(private, "cannot be read", error.strerror or str(error)) from None
+    path, links = private / "links.parquet", load_links(private)
+    if links is None:
+        raise missing(path)
+    if len(links) != release.rows or (links < 0).any() or (links >= release.rows).any():
+        raise damaged(path, "does not hold what was written", "records that the public half does not have")
+    return replace(release, links=links).with_private(private)
+
+
+def _damaged(what: str, got: str) -> DamagedRelease:
+    return DamagedRelease(
+        what, allowed="the public half of a release as it was written", got=got, hint="ask for the files again"
+    )
+
+
+def _described(public: Path) -> dict[str, Any]:
+    try:
+        described: dict[str, Any] = json.loads((public / "release.json").read_text(encoding="utf-8"))
+        files = described["files"]
+        version = described["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        _refuse_withheld(public)
+        raise _damaged(f"{str(public)!r} holds no readable release.json", f"{type(error).__name__}: {error}") from None
+    if version != FORMAT:
+        raise _damaged(f"{str(public)!r} has an unknown format", f"format {version}, this version reads {FORMAT}")
+    stray = sorted({path.name for path in public.iterdir()} - {*files, "release.json"})
+    if stray:
+        raise _damaged(f"{str(public)!r} does not hold just what it lists", f"files it does not list: {listing(stray)}")
+    for name, digest in files.items():
+        path = public / name
+        if Path(name).name != name or not path.is_file():
+            raise _damaged(f"{name} is missing from {str(public)!r}", "no such file")
+        if _hash(path) != digest:
+            raise _damaged(f"{name} was changed after the release was written", "another hash than in release.json")
+    return described
+
+
+def _refuse_withheld(public: Path) -> None:
+    """A folder that never had a public half: it is not damaged, and nobody can send it again."""
+    folder = release_folder(public)
+    verdict = folder / "private" / "verdict.json"
+    if (folder / "public").exists() or not verdict.is_file():
+        return
+    raise DamagedRelease(
+        f"{str(folder)!r} has no public half: it was withheld, because the release breaks its promise",
+        allowed="a release that keeps its promise",
+        got="a private half only",
+        hint=f"{verdict} says why; `oneoff anonymize ... --even-if-broken` writes the public half for research",
+    )

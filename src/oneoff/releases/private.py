@@ -1,0 +1,57 @@
+"""The private half, read back: who is who, and what to say when a file of it is not what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from oneoff.errors import DamagedRelease, OneoffError
+from oneoff.table.arrays import Ints
+
+__all__ = ["damaged", "load_links", "missing", "reading"]
+
+
+def load_links(private: Path) -> Ints | None:
+    """Which record is whose, from the private half of a release; None when it is not there."""
+    import pyarrow.parquet as pq
+
+    path = private / "links.parquet"
+    if not path.is_file():
+        return None
+    with reading(path):
+        links = pq.read_table(path, columns=["row", "record"])
+        row = links["row"].to_numpy()
+        if not np.array_equal(np.sort(row), np.arange(len(row))):
+            raise ValueError("rows of the table are missing or listed twice")
+        record = np.empty(len(row), dtype=np.int64)
+        record[row] = links["record"].to_numpy()
+    return record
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Whatever goes wrong with a file of the private half is said of that file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OneoffError, KeyError, TypeError, ValueError, IndexError, AttributeError, pa.ArrowException, OSError) as e:
+        got = str(e) if isinstance(e, OneoffError | ValueError) else f"{type(e).__name__}: {e}"
+        raise damaged(path, "does not hold what was written", got) from e
+
+
+def missing(path: Path) -> DamagedRelease:
+    return damaged(path, "is missing", "no such file")
+
+
+def damaged(path: Path, what: str, got: str) -> DamagedRelease:
+    return DamagedRelease(
+        f"{str(path)!r} {what}",
+        allowed="the private half of a release as it was written",
+        got=got,
+        hint="restore it from a copy, or make the release again with private/job.toml and private/seed; without the "
+        "folder private/ only what a recipient can check is checked",
+    )
