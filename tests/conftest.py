@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, settings
 
 from oneoff.table import Table
 
-# The suite draws the same tables every time, so that one commit has one answer. `make explore` draws fresh ones.
-settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("oneoff", settings.get_profile("explore"), derandomize=True)
+# The suite draws the same tables every time, so that one commit has one answer. `make explore` draws fresh ones, and more.
+settings.register_profile("explore", deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("oneoff", settings.get_profile("explore"), max_examples=60, derandomize=True)
 settings.load_profile("oneoff")
 
 

@@ -222,12 +222,23 @@ def covering(draw: st.DrawFn, table: Table) -> Model:
     return model
 
 
+@st.composite
+def mostly_served(draw: st.DrawFn, method: str, table: Table) -> Model:
+    """Four times in five a promise that the method serves and the whole table keeps, if one is soon found: a refusal
+    takes few examples to test, a release many."""
+    model, whole = draw(promises(table)), Counts.of(table.counts)
+    for _ in range(draw(st.sampled_from([8, 8, 8, 8, 0]))):
+        if METHODS[method].serves_promise(model) and model.holds(whole, table.counts):
+            break
+        model = draw(promises(table))
+    return model
+
+
 @pytest.mark.parametrize("method", DIFFERENT)
-@settings(max_examples=400)
 @given(data=st.data())
 def test_every_release_keeps_its_promise(method: str, data: st.DataObject) -> None:
     table = data.draw(tables())
-    model = data.draw(covering(table) if method == "mutual-cover" else promises(table))
+    model = data.draw(covering(table) if method == "mutual-cover" else mostly_served(method, table))
     options = data.draw(OPTIONS.get(method, st.just({})))
     caps = model.caps(table.counts)
     if options.get("diverse") and (caps is None or caps.floor is not None or caps.sets):
