@@ -303,7 +303,7 @@ def two_groups(data: st.DataObject) -> tuple[Table, Ints, Model]:
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_beliefs_equal_those_of_all_possible_worlds(data: st.DataObject) -> None:
     """Without doubt and between two groups: of all ways to give the values to the people, those are left in which no

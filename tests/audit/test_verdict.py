@@ -39,7 +39,7 @@ def beliefs(frame: pd.DataFrame) -> list[tuple[int, float, float]]:
     return [(people[r[:-1]], pairs[r] / people[r[:-1]], top[r[:-1]] / people[r[:-1]]) for r in rows]
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_check_agrees_with_counting_by_hand(data: st.DataObject) -> None:
     table = data.draw(tables())

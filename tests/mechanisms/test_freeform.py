@@ -48,7 +48,7 @@ def is_regular(links: Links, k: int) -> bool:
     return cover.shape[1] == k and alone and itself and (np.bincount(links.member) == k).all()
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(
     data=st.data(),
     matcher=st.sampled_from(MATCHERS),
@@ -92,7 +92,7 @@ def test_neighbours_on_a_line_are_covered() -> None:
     assert {frozenset(row) for row in matrix(links).tolist()} == {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(m=st.integers(1, 9), data=st.data())
 def test_forbidden_pairs_are_mended(m: int, data: st.DataObject) -> None:
     """Whatever assignment comes in, as long as the forbidden pairs are a few perfect matchings."""

@@ -37,7 +37,7 @@ from oneoff.models import (
 UNNAMED = [name for name in EXAMPLES if "=" not in EXAMPLES[name]]
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(any_models(3))
 def test_a_promise_parses_back(model: Model) -> None:
     if any(isinstance(part, ValueCaps) for part in model.parts()):

@@ -29,7 +29,7 @@ def released(table: Table, group: list[int], numeric_as: str = "range") -> oneof
     )  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_gcp_is_its_definition(data: st.DataObject) -> None:
     table = data.draw(tables())
