@@ -92,6 +92,9 @@ OPTIONS = {
 
 DIFFERENT = [name for name, each in METHODS.items() if name == "mondrian" or each.run is not METHODS["mondrian"].run]
 
+# One method for each form of plan; the others take part in the whole suite.
+EVERY_DAY = {"transversal", "mondrian", "burel", "heterogeneous", "mutual-cover", "exact-size", "perturbation"}
+
 
 def promise(method: str) -> str:
     """One that the method serves."""
@@ -234,7 +237,9 @@ def mostly_served(draw: st.DrawFn, method: str, table: Table) -> Model:
     return model
 
 
-@pytest.mark.parametrize("method", DIFFERENT)
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=() if name in EVERY_DAY else pytest.mark.slow) for name in DIFFERENT]
+)
 @given(data=st.data())
 def test_every_release_keeps_its_promise(method: str, data: st.DataObject) -> None:
     table = data.draw(tables())

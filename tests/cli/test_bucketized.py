@@ -60,6 +60,7 @@ def test_from_file_to_recipient(name: str, method: str, data_dir: Path, tmp_path
     assert "private" not in json.dumps(sorted(path.name for path in (out / "public").iterdir()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", [(), options(choice="blocks", block_size=2000)])
 def test_a_recipient_counts(choice: tuple[str, ...], data_dir: Path, tmp_path: Path) -> None:
     out, raw = tmp_path / "out", original("census_occ100k", data_dir)

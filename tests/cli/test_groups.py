@@ -134,6 +134,7 @@ def test_packing_from_file_to_recipient(name: str, guarantee: str, most: float, 
         assert worst_share(out, SENSITIVE[name]) <= 1 / int(guarantee.split(":")[1])
 
 
+@pytest.mark.slow
 def test_packing_says_what_it_is_in_the_text_too(data_dir: Path, tmp_path: Path) -> None:
     guarantee = "basic-beta-likeness:3"
     answer = oneoff(
@@ -203,6 +204,7 @@ def test_blocks_and_public_tables_lose_less(data_dir: Path, tmp_path: Path) -> N
     assert losses["as many blocks as the others suggest"] < losses["plain"]
 
 
+@pytest.mark.slow
 def test_an_earlier_release_and_a_list_of_cuts_are_public(data_dir: Path, tmp_path: Path) -> None:
     others = pl.read_parquet(data_dir / "census_occ100k.parquet").slice(10_000, 10_000)
     others.write_parquet(tmp_path / "census_occ100k.parquet")
@@ -282,6 +284,7 @@ def test_a_block_that_cannot_keep_the_promise_refuses_the_run(
 # --- effort ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["transversal", "packing"])
 def test_more_sweeps_never_lose_more(method: str, data_dir: Path, tmp_path: Path) -> None:
     """The best of all sweeps so far is kept, so with one seed the loss can only fall."""
@@ -295,6 +298,7 @@ def test_more_sweeps_never_lose_more(method: str, data_dir: Path, tmp_path: Path
     assert losses[-1] < losses[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["transversal", "packing"])
 def test_effort_and_seconds(method: str, data_dir: Path, tmp_path: Path) -> None:
     efforts = {"fast": ("--effort", "fast"), "best": ("--effort", "best"), "timed": options(seconds=0.5)}
@@ -309,6 +313,7 @@ def test_effort_and_seconds(method: str, data_dir: Path, tmp_path: Path) -> None
     assert losses[1] < losses[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["transversal", "packing"])
 def test_the_number_of_threads_does_not_matter(
     method: str, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

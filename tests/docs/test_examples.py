@@ -61,6 +61,7 @@ def outputs(page: Path, folder: Path) -> list[str]:
 WITH_EXAMPLES = [page for page in pages() if examples(page.read_text(encoding="utf-8"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=[str(page.relative_to(DOCS)) for page in WITH_EXAMPLES])
 def test_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
     stated = [example.printed for example in examples(page.read_text(encoding="utf-8"))]

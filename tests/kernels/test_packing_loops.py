@@ -169,6 +169,7 @@ def _ceilings_only(part: Model, table: Table) -> bool:
     return caps is not None and not caps.sets
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(data=st.data(), budget=st.sampled_from(EDGES))
 def test_everybody_finds_a_group_that_keeps_the_promise(data: st.DataObject, budget: int) -> None:

@@ -137,6 +137,7 @@ def test_every_group_keeps_every_promise(data: st.DataObject, variant: Any, seed
     assert np.array_equal(first.group, again.group)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(data=st.data(), numeric_as=st.sampled_from(["range", "set"]), seed=st.integers(0, 2**32))
 def test_hybrid_never_loses_more_than_its_mondrian_nor_best_more_than_hybrid(
@@ -162,6 +163,7 @@ def test_hybrid_never_loses_more_than_its_mondrian_nor_best_more_than_hybrid(
     assert is_kept(people, model, slack)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(data=st.data())
 def test_the_loss_it_minimizes_is_the_one_that_is_reported(data: st.DataObject) -> None:

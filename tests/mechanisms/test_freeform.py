@@ -157,6 +157,7 @@ def test_what_it_does_not_promise_is_refused() -> None:
         freeform(line([1, 2, 3]), KAnonymity(4))
 
 
+@pytest.mark.slow
 def test_loses_less_than_mondrian_on_adult(data_dir: Path) -> None:
     import pyarrow.compute
     import pyarrow.parquet

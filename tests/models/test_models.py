@@ -205,6 +205,7 @@ def test_scores_find_the_worst_group(case: Case) -> None:
     assert worst == level or abs(worst - level) <= 1e-6 * max(1.0, abs(level))
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(tables(most=10**6), st.data())
 def test_levels_of_large_groups_hold(table: tuple[Groups, list[int]], data: st.DataObject) -> None:
@@ -548,6 +549,7 @@ def test_distances_beyond_64_bits_are_exact(distance: Any) -> None:
         assert not model.holds(group, prior)
 
 
+@pytest.mark.slow
 def test_distances_over_many_values_are_quick() -> None:
     """Where each group is spread over all values this takes gigabytes and minutes."""
     values, groups = 50_000, 5_000

@@ -63,6 +63,7 @@ def test_rule_and_promise_agree(case: tuple[Model, Groups, list[int]]) -> None:
     compare(*case)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(cases(most=10**6))
 def test_rule_and_promise_agree_on_large_groups(case: tuple[Model, Groups, list[int]]) -> None:
