@@ -182,7 +182,6 @@ def assert_limits_are_kept(table: RandomTable, drawn: Drawn) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=80)
 @given(groups(), st.sampled_from(["columns", "highs"]))
 def test_tables_cost_as_little_as_the_program_says(drawn: Drawn, solver: str) -> None:
     code, values, group, ground, limits = drawn

@@ -112,7 +112,6 @@ def test_buckets_by_hand() -> None:
 
 
 @pytest.mark.parametrize("variant", ["best", "across", "paper"])
-@settings(max_examples=80)
 @given(data=st.data())
 def test_every_group_is_near_and_nobody_is_lost(variant: Any, data: st.DataObject) -> None:
     table = data.draw(tables())
