@@ -3,17 +3,50 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from oneoff.table import Table
 
-# The suite draws the same tables every time, so that one commit has one answer. `make explore` draws fresh ones.
-settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("oneoff", settings.get_profile("explore"), derandomize=True)
+# The suite draws the same tables every time, so that one commit has one answer. `make explore` draws more, fresh ones.
+settings.register_profile("explore", deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("oneoff", settings.get_profile("explore"), max_examples=60, derandomize=True)
 settings.load_profile("oneoff")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def each_kernel_is_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Of two workers that need the same kernel one compiles it; the other waits, and finds it in the cache."""
+    if "PYTEST_XDIST_WORKER" not in os.environ or os.name != "posix":
+        yield
+        return
+    import fcntl
+
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
+    alone, locks, held = Dispatcher.compile, tmp_path_factory.getbasetemp().parent, set[str]()
+
+    def compile_once(kernel: Any, signature: Any) -> Any:
+        name = f"{kernel.__module__}.{kernel.__name__}"
+        if name in held or not name.startswith("oneoff."):
+            return alone(kernel, signature)
+        # kernels never call each other in a circle, so neither do workers wait in one; threads take turns first
+        with global_compiler_lock, (locks / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            held.add(name)
+            try:
+                return alone(kernel, signature)
+            finally:
+                held.remove(name)
+
+    with mock.patch.object(Dispatcher, "compile", compile_once):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -67,38 +67,41 @@ def tables(draw: st.DrawFn, most: int = 40) -> Table:
 
 
 FEW = st.fractions(0, 4, max_denominator=12)
+WHOLE = st.integers(1, 6)
+MORE = st.fractions(1, 5, max_denominator=6)
+POSITIVE = st.fractions(Fraction(1, 12), 4, max_denominator=12)
+SHARE = st.fractions(0, 1, max_denominator=12)
+SOME_SHARE = st.fractions(Fraction(1, 12), 1, max_denominator=12)
+# Made once: hypothesis takes longer to look at a new strategy than to draw from one it knows.
+KINDS = (
+    st.builds(KAnonymity, WHOLE),
+    st.builds(LDiversity, MORE),
+    st.builds(DistinctLDiversity, WHOLE),
+    st.builds(EntropyLDiversity, MORE),
+    st.builds(RecursiveLDiversity, POSITIVE, WHOLE),
+    st.builds(BasicBetaLikeness, FEW),
+    st.builds(BetaLikeness, FEW),
+    st.builds(TwoSidedBetaLikeness, FEW),
+    st.builds(DeltaDisclosure, POSITIVE),
+    st.builds(FPrivacy, FEW, SHARE),
+    st.builds(RhoPrivacy, SHARE, SOME_SHARE),
+    st.builds(DeltaProbability, SOME_SHARE),
+)
+TREES = st.builds(HierarchyBetaLikeness, FEW)
+CLOSE = {name: st.builds(TCloseness, SHARE, st.sampled_from(["equal", name])) for name in ("ordered", "hierarchical")}
 
 
 @st.composite
 def models(draw: st.DrawFn, table: Table) -> Model:
     """A promise of any kind, reachable or not, bound to the sensitive column of the table."""
     assert table.sensitive is not None
-    whole = st.integers(1, 6)
-    more = st.fractions(1, 5, max_denominator=6)
-    positive = st.fractions(Fraction(1, 12), 4, max_denominator=12)
-    share = st.fractions(0, 1, max_denominator=12)
-    some_share = st.fractions(Fraction(1, 12), 1, max_denominator=12)
-    distance = "ordered" if table.sensitive.kind == "numeric" else "hierarchical"
-    caps = st.fixed_dictionaries({str(label): some_share for label in table.sensitive.labels})
-    kinds = [
-        st.builds(KAnonymity, whole),
-        st.builds(LDiversity, more),
-        st.builds(DistinctLDiversity, whole),
-        st.builds(EntropyLDiversity, more),
-        st.builds(RecursiveLDiversity, positive, whole),
-        st.builds(BasicBetaLikeness, FEW),
-        st.builds(BetaLikeness, FEW),
-        st.builds(TwoSidedBetaLikeness, FEW),
-        st.builds(DeltaDisclosure, positive),
-        st.builds(TCloseness, share, st.sampled_from(["equal", distance])),
-        st.builds(FPrivacy, FEW, share),
-        st.builds(ValueCaps, caps),
-        st.builds(RhoPrivacy, share, some_share),
-        st.builds(DeltaProbability, some_share),
-    ]
+    caps = st.fixed_dictionaries({str(label): SOME_SHARE for label in table.sensitive.labels})
+    close = CLOSE["ordered" if table.sensitive.kind == "numeric" else "hierarchical"]
+    kinds = [*KINDS, close, st.builds(ValueCaps, caps)]
     if table.sensitive.hierarchy is not None:
-        kinds.append(st.builds(HierarchyBetaLikeness, FEW))
-    return draw(st.one_of(kinds)).bind(table.sensitive)
+        kinds.append(TREES)
+    chosen: Model = draw(draw(st.sampled_from(kinds)))
+    return chosen.bind(table.sensitive)
 
 
 @st.composite

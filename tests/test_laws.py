@@ -92,6 +92,9 @@ OPTIONS = {
 
 DIFFERENT = [name for name, each in METHODS.items() if name == "mondrian" or each.run is not METHODS["mondrian"].run]
 
+# One method for each form of plan; the others take part in the whole suite.
+EVERY_DAY = {"transversal", "mondrian", "burel", "heterogeneous", "mutual-cover", "exact-size", "perturbation"}
+
 
 def promise(method: str) -> str:
     """One that the method serves."""
@@ -222,12 +225,25 @@ def covering(draw: st.DrawFn, table: Table) -> Model:
     return model
 
 
-@pytest.mark.parametrize("method", DIFFERENT)
-@settings(max_examples=400)
+@st.composite
+def mostly_served(draw: st.DrawFn, method: str, table: Table) -> Model:
+    """Four times in five a promise that the method serves and the whole table keeps, if one is soon found: a refusal
+    takes few examples to test, a release many."""
+    model, whole = draw(promises(table)), Counts.of(table.counts)
+    for _ in range(draw(st.sampled_from([8, 8, 8, 8, 0]))):
+        if METHODS[method].serves_promise(model) and model.holds(whole, table.counts):
+            break
+        model = draw(promises(table))
+    return model
+
+
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=() if name in EVERY_DAY else pytest.mark.slow) for name in DIFFERENT]
+)
 @given(data=st.data())
 def test_every_release_keeps_its_promise(method: str, data: st.DataObject) -> None:
     table = data.draw(tables())
-    model = data.draw(covering(table) if method == "mutual-cover" else promises(table))
+    model = data.draw(covering(table) if method == "mutual-cover" else mostly_served(method, table))
     options = data.draw(OPTIONS.get(method, st.just({})))
     caps = model.caps(table.counts)
     if options.get("diverse") and (caps is None or caps.floor is not None or caps.sets):

@@ -304,7 +304,6 @@ def two_groups(data: st.DataObject) -> tuple[Table, Ints, Model]:
     )
 
 
-@settings(max_examples=150)
 @given(data=st.data())
 def test_beliefs_equal_those_of_all_possible_worlds(data: st.DataObject) -> None:
     """Without doubt and between two groups: of all ways to give the values to the people, those are left in which no
@@ -369,7 +368,6 @@ def test_the_order_of_the_table_tells_nothing() -> None:
     assert "gives no guess" in found["swaps"].sentence()
 
 
-@settings(max_examples=100)
 @given(data=st.data())
 def test_any_release_can_be_attacked(data: st.DataObject) -> None:
     table = data.draw(tables())

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oneoff
@@ -57,7 +57,6 @@ def test_the_witness_is_the_value_where_that_is_worse() -> None:
     assert (verdict.witness.value, verdict.witness.belief, verdict.witness.allowed) == ("flu", 0.5, 0.4)
 
 
-@settings(max_examples=100)
 @given(
     st.lists(st.lists(st.integers(0, 5), min_size=5, max_size=5).filter(any), min_size=1, max_size=4),
     st.fractions(0, 3, max_denominator=4),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -93,7 +93,6 @@ def outcomes(table: Table, cover: Cover, person: int) -> dict[tuple[int, ...], F
     return found
 
 
-@settings(max_examples=200)
 @given(covers(), st.integers(0, 2**32))
 def test_who_is_behind_a_record(given: tuple[Table, Cover], seed: int) -> None:
     table, cover = given
@@ -110,7 +109,6 @@ def test_who_is_behind_a_record(given: tuple[Table, Cover], seed: int) -> None:
     assert not oneoff.audit(release, table).problems
 
 
-@settings(max_examples=200)
 @given(covers(), st.lists(st.integers(0, 2), min_size=6, max_size=6), st.integers(0, 2**32))
 def test_what_is_believed_of_values(given: tuple[Table, Cover], drawn: list[int], seed: int) -> None:
     table, cover = given
@@ -138,7 +136,6 @@ def test_what_is_believed_of_values(given: tuple[Table, Cover], drawn: list[int]
     assert value_belief(knowledge(cover, table.codes, shown), values, None).above is None
 
 
-@settings(max_examples=200)
 @given(covers(), st.fractions(Fraction(1, 6), 1, max_denominator=12))
 def test_definition_5_after_the_last_draw(given: tuple[Table, Cover], delta: Fraction) -> None:
     table, cover = given

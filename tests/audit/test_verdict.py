@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oneoff
@@ -39,7 +39,6 @@ def beliefs(frame: pd.DataFrame) -> list[tuple[int, float, float]]:
     return [(people[r[:-1]], pairs[r] / people[r[:-1]], top[r[:-1]] / people[r[:-1]]) for r in rows]
 
 
-@settings(max_examples=150)
 @given(data=st.data())
 def test_check_agrees_with_counting_by_hand(data: st.DataObject) -> None:
     table = data.draw(tables())
@@ -63,7 +62,6 @@ def test_check_agrees_with_counting_by_hand(data: st.DataObject) -> None:
     assert verdict.people_above == matrix[above].sum()
 
 
-@settings(max_examples=100)
 @given(data=st.data())
 def test_a_release_is_judged_as_its_own_file(data: st.DataObject) -> None:
     """The audit of a release equals the check of the frame that is handed out."""

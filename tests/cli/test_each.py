@@ -14,6 +14,7 @@ CENSUS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("promise", "low", "high"), [("l-diversity:10", 0.70, 0.84), ("l-diversity:5", 0.18, 0.32)])
 def test_the_walk_of_the_papers_breaks_its_promise_in_the_records(
     promise: str, low: float, high: float, data_dir: Path, tmp_path: Path
@@ -61,6 +62,7 @@ def test_census_from_file_to_audit(
     assert oneoff("utility", out, "--json").json["gcp"] == pytest.approx(answer.json["gcp"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["adult.parquet", "coil2000.parquet"])
 def test_other_tables(file: str, data_dir: Path, tmp_path: Path) -> None:
     roles = {

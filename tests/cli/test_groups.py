@@ -30,6 +30,7 @@ CATEGORICAL = {
     "covid_mexico_2020": "MEDICAL_UNIT,USMER,PATIENT_TYPE,CLASIFFICATION_FINAL",
 }
 ROWS = {"census_occ100k": 10_000, "adult": 12_000, "coil2000": 9_822, "covid_mexico_2020": 20_000}
+FEWER = ("--rows", 2_500)  # where it is not about the table; the last one given counts
 WARNING = "notice: packing keeps {} by count only"
 
 
@@ -83,7 +84,12 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "guarantee", "most"), [case[:3] for case in CASES])
+def apart(name: str, *more: object) -> object:
+    """One table is for every day, the others for the whole suite."""
+    return pytest.param(name, *more, marks=() if name == "coil2000" else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("name", "guarantee", "most"), [apart(*case[:3]) for case in CASES])
 def test_transversal_from_file_to_recipient(
     name: str, guarantee: str, most: float, data_dir: Path, tmp_path: Path
 ) -> None:
@@ -105,7 +111,7 @@ def test_transversal_from_file_to_recipient(
         assert worst_share(out, SENSITIVE[name]) <= 1 / int(guarantee.split(":")[1])
 
 
-@pytest.mark.parametrize(("name", "guarantee", "most"), [(case[0], case[1], case[3]) for case in CASES])
+@pytest.mark.parametrize(("name", "guarantee", "most"), [apart(*case[:2], case[3]) for case in CASES])
 def test_packing_from_file_to_recipient(name: str, guarantee: str, most: float, data_dir: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     answer = publish(name, data_dir, out, guarantee, "--method", "packing", "--effort", "fast", "--seed", 1)
@@ -128,6 +134,7 @@ def test_packing_from_file_to_recipient(name: str, guarantee: str, most: float, 
         assert worst_share(out, SENSITIVE[name]) <= 1 / int(guarantee.split(":")[1])
 
 
+@pytest.mark.slow
 def test_packing_says_what_it_is_in_the_text_too(data_dir: Path, tmp_path: Path) -> None:
     guarantee = "basic-beta-likeness:3"
     answer = oneoff(
@@ -154,7 +161,7 @@ def test_identity_alone_needs_no_warning(method: str, data_dir: Path, tmp_path: 
 
 def test_compare_shows_both_and_whom_they_stand_against(data_dir: Path) -> None:
     arguments = (
-        "compare", *roles("coil2000", data_dir), "--guarantee", "l-diversity:4", "--method", "mondrian",
+        "compare", *roles("coil2000", data_dir), *FEWER, "--guarantee", "l-diversity:4", "--method", "mondrian",
         "--method", "transversal:effort=fast", "--method", "transversal:blocks=2", "--method", "packing:effort=fast",
         "--seed", 1,
     )  # fmt: skip
@@ -170,6 +177,7 @@ def test_compare_shows_both_and_whom_they_stand_against(data_dir: Path) -> None:
 # --- blocks and what is public ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_blocks_and_public_tables_lose_less(data_dir: Path, tmp_path: Path) -> None:
     """Four blocks, named before looking; and the other 90,000 people of the same file as what is public."""
     everybody = pl.read_parquet(data_dir / "census_occ100k.parquet")
@@ -196,6 +204,7 @@ def test_blocks_and_public_tables_lose_less(data_dir: Path, tmp_path: Path) -> N
     assert losses["as many blocks as the others suggest"] < losses["plain"]
 
 
+@pytest.mark.slow
 def test_an_earlier_release_and_a_list_of_cuts_are_public(data_dir: Path, tmp_path: Path) -> None:
     others = pl.read_parquet(data_dir / "census_occ100k.parquet").slice(10_000, 10_000)
     others.write_parquet(tmp_path / "census_occ100k.parquet")
@@ -275,6 +284,7 @@ def test_a_block_that_cannot_keep_the_promise_refuses_the_run(
 # --- effort ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["transversal", "packing"])
 def test_more_sweeps_never_lose_more(method: str, data_dir: Path, tmp_path: Path) -> None:
     """The best of all sweeps so far is kept, so with one seed the loss can only fall."""
@@ -282,11 +292,13 @@ def test_more_sweeps_never_lose_more(method: str, data_dir: Path, tmp_path: Path
     losses = []
     for sweeps in (0, 1, 2, 5, 12):
         more = ("--method", method, "--seed", 3, *alone, *options(sweeps=sweeps))
-        losses.append(publish("coil2000", data_dir, tmp_path / str(sweeps), "l-diversity:4", *more).json["gcp"])
+        out = tmp_path / str(sweeps)
+        losses.append(publish("coil2000", data_dir, out, "l-diversity:4", *more, *FEWER).json["gcp"])
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < losses[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["transversal", "packing"])
 def test_effort_and_seconds(method: str, data_dir: Path, tmp_path: Path) -> None:
     efforts = {"fast": ("--effort", "fast"), "best": ("--effort", "best"), "timed": options(seconds=0.5)}
@@ -294,13 +306,14 @@ def test_effort_and_seconds(method: str, data_dir: Path, tmp_path: Path) -> None
     losses = []
     for name, more in efforts.items():
         given = ("--method", method, "--seed", 3, *alone, *more)
-        answer = publish("coil2000", data_dir, tmp_path / name, "l-diversity:4", *given)
+        answer = publish("coil2000", data_dir, tmp_path / name, "l-diversity:4", *given, *FEWER)
         assert answer.status == 0, answer.err
         assert answer.json["holds"]
         losses.append(answer.json["gcp"])
     assert losses[1] < losses[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["transversal", "packing"])
 def test_the_number_of_threads_does_not_matter(
     method: str, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

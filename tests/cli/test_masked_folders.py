@@ -454,6 +454,7 @@ def test_a_hierarchy_named_twice_is_refused(people: Path, tmp_path: Path) -> Non
     assert "'age' twice" in publish(people, tmp_path / "out", *twice).err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a terminal as on POSIX")
 def test_a_notice_has_a_line_of_its_own_on_a_terminal(people: Path, tmp_path: Path) -> None:
     """What is told while the bar is shown erases it first."""

@@ -11,6 +11,8 @@ import pytest
 import oneoff
 from tests.command_line import oneoff as shell
 
+pytestmark = pytest.mark.slow  # whole tables
+
 ADULT = ["age", "workclass", "education", "marital-status", "race", "sex", "native-country"]
 CENSUS = ["age", "gender", "education", "marital", "race", "workclass", "country"]
 CODES = "gender,marital,race,workclass,country"

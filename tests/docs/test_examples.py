@@ -16,6 +16,7 @@ from tests.docs.pages import DOCS, ROOT, examples, name_of, outputs, pages, refr
 WITH_EXAMPLES = [page for page in pages() if examples(page.read_text(encoding="utf-8"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
 def test_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
     stated = examples(page.read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.kernels import burel as loops
@@ -54,7 +54,6 @@ def fewest(counts: list[int], caps: Caps, strict: bool) -> int:
     return best[-1]
 
 
-@settings(max_examples=300)
 @given(given_=promised(), strict=st.booleans())
 def test_filling_from_the_left_makes_as_few_buckets_as_dynamic_programming(
     given_: tuple[list[int], Caps], strict: bool
@@ -90,7 +89,6 @@ def is_kept(shares: np.ndarray, buckets: list[np.ndarray], caps: Caps) -> bool:
     return True
 
 
-@settings(max_examples=300)
 @given(
     given_=promised(),
     slack=st.sampled_from([STRICT, 0.0, 0.3, np.inf]),
@@ -170,7 +168,6 @@ def shuffled(people: int, chance: np.ndarray) -> list[int]:
     return order
 
 
-@settings(max_examples=300)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_retrieval_takes_the_nearest_free_people_of_every_bucket(data: st.DataObject, seed: int) -> None:
     shares = np.array(
@@ -207,7 +204,6 @@ def plain(values: int, people: int) -> Promise:
     return _promise(Caps((Fraction(1),) * values), people, 1)
 
 
-@settings(max_examples=200)
 @given(
     data=st.data(),
     way=st.sampled_from([RIGHT, EITHER, DEAL, CUT]),

@@ -7,6 +7,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from oneoff.kernels import forget_outdated
 
 
@@ -29,6 +31,7 @@ def test_forgets_only_when_a_source_changed(tmp_path: Path) -> None:
     assert (cache / "notes.txt").exists()
 
 
+@pytest.mark.slow
 def test_numba_would_indeed_keep_the_old_version(tmp_path: Path) -> None:
     """The reason for all this: a caller keeps the callee it was compiled with, unless the cache is emptied."""
     package = tmp_path / "kernels"

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.kernels.hilbert import curve_keys, greedy_groups, optimal_groups
@@ -42,7 +42,6 @@ def cheapest_division(table: Table, order: np.ndarray, k: int) -> float:
     return best[n]
 
 
-@settings(max_examples=150)
 @given(data=st.data())
 def test_dynamic_programming_finds_the_cheapest_runs(data: st.DataObject) -> None:
     table = data.draw(tables(most=24))
@@ -58,7 +57,6 @@ def test_dynamic_programming_finds_the_cheapest_runs(data: st.DataObject) -> Non
     assert loss == pytest.approx(cheapest_division(table, order, k))
 
 
-@settings(max_examples=150)
 @given(data=st.data())
 def test_greedy_closes_a_group_at_the_first_moment_it_may(data: st.DataObject) -> None:
     table = data.draw(tables(most=24))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oneoff.kernels.deals import offers
@@ -123,7 +123,6 @@ def limits_of(model: Model, table: Table) -> Ints:
     return model.rule(table.counts, table.rows).limits
 
 
-@settings(max_examples=300)
 @given(data=st.data(), numeric_as=st.sampled_from(["range", "set"]))
 def test_anchored_is_the_greedy_search_it_claims_to_be(data: st.DataObject, numeric_as: str) -> None:
     table = data.draw(tables(most=30))
@@ -169,7 +168,7 @@ def _ceilings_only(part: Model, table: Table) -> bool:
     return caps is not None and not caps.sets
 
 
-@settings(max_examples=300)
+@pytest.mark.slow
 @given(data=st.data(), budget=st.sampled_from(EDGES))
 def test_everybody_finds_a_group_that_keeps_the_promise(data: st.DataObject, budget: int) -> None:
     table = data.draw(tables())
@@ -235,7 +234,6 @@ def lost(table: Table, groups: list[Ints]) -> int:
     return int(total_loss(table.codes, space_of(table), start, np.concatenate(groups)).sum())
 
 
-@settings(max_examples=300)
 @given(table=tables(most=40), bounded=st.sampled_from(["ceilings", "floors too", "no"]), data=st.data())
 def test_moves_lower_the_loss_and_keep_the_promise(table: Table, bounded: str, data: st.DataObject) -> None:
     many = data.draw(st.integers(1, min(6, table.rows)))

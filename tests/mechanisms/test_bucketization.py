@@ -202,6 +202,7 @@ def test_record_partition_fills_every_valid_setting() -> None:
     assert filled > 300
 
 
+@pytest.mark.slow
 def test_the_most_buckets_of_a_size() -> None:
     rng = np.random.default_rng(4)
     for _ in range(3000):
@@ -216,6 +217,7 @@ def test_the_most_buckets_of_a_size() -> None:
         assert most_buckets(counts, most, size) == fillable[-1]
 
 
+@pytest.mark.slow
 def test_two_sizes_lose_least_of_all_pairs_and_numbers() -> None:
     solved = 0
     for case in cases(700, 12, 4, 5):
@@ -231,6 +233,7 @@ def test_two_sizes_lose_least_of_all_pairs_and_numbers() -> None:
     assert solved > 300
 
 
+@pytest.mark.slow
 def test_the_three_searches_lose_the_same() -> None:
     rng = np.random.default_rng(6)
     for _ in range(150):
@@ -274,6 +277,7 @@ def test_ceilings_of_a_file_are_read_exactly(tmp_path: Path) -> None:
 # More sizes
 
 
+@pytest.mark.slow
 def test_the_best_sizes_are_those_of_trying_everything() -> None:
     solved = 0
     for case in cases(250, 12, 4, 7):
@@ -289,6 +293,7 @@ def test_the_best_sizes_are_those_of_trying_everything() -> None:
     assert solved > 100
 
 
+@pytest.mark.slow
 def test_the_proven_excess_is_one() -> None:
     """What is said about the distance to the best is true, also where the search stops early."""
     apart = 0
@@ -301,6 +306,7 @@ def test_the_proven_excess_is_one() -> None:
     assert apart > 0, "whole buckets may lose more than halves of them would"
 
 
+@pytest.mark.slow
 def test_more_sizes_never_lose_more() -> None:
     rng, compared, strictly = np.random.default_rng(9), Counter[str](), Counter[str]()
     for _ in range(24):
@@ -342,6 +348,7 @@ def test_anatomy_fills_buckets_with_different_values() -> None:
 # Dealing people
 
 
+@pytest.mark.slow
 def test_everybody_is_dealt_into_full_buckets_that_keep_the_ceilings() -> None:
     rng = np.random.default_rng(11)
     for _ in range(30):
@@ -499,6 +506,7 @@ SCENES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("close", [True, False])
 @pytest.mark.parametrize("name", SCENES)
 def test_an_insider_learns_the_share_in_the_bucket_and_nothing_more(name: str, close: bool) -> None:
@@ -546,6 +554,7 @@ def test_slices_in_the_order_of_quasi_identifiers_give_people_away() -> None:
     assert {world[4] for world in worlds} == {1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"choice": "blocks", "block_size": 3}])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_methods_do_what_was_enumerated(method: str, options: dict[str, int]) -> None:
@@ -595,6 +604,7 @@ def test_every_method_keeps_its_promise(method: str, options: dict[str, object],
     assert measured.msbs == pytest.approx(measured.bucket_loss / (table.rows - 1))
 
 
+@pytest.mark.slow
 def test_blocks_depend_on_quasi_identifiers_only(table: Table) -> None:
     """Other values, other buckets; but nobody ever shares a bucket with somebody of another block."""
     tree = cut_blocks(table, space_of(table), size=700)
@@ -865,6 +875,7 @@ def test_counts_of_the_paper() -> None:
     assert certain.low == certain.high == 1.0, "a whole bucket is meant"
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
     table = small("aaabbbccdd" * 6)
     truth = int((table.values[:30] == 0).sum())

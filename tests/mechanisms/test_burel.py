@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, MethodMismatch, OneoffError, UnreachableGuarantee
@@ -118,7 +118,6 @@ def test_slack_is_room_under_the_lowest_ceiling() -> None:
 # The promise
 
 
-@settings(max_examples=250)
 @given(data=st.data(), variant=st.sampled_from(VARIANTS), seed=st.integers(0, 2**32))
 def test_every_group_keeps_every_promise(data: st.DataObject, variant: Any, seed: int) -> None:
     people = data.draw(tables())
@@ -137,7 +136,7 @@ def test_every_group_keeps_every_promise(data: st.DataObject, variant: Any, seed
     assert np.array_equal(first.group, again.group)
 
 
-@settings(max_examples=100)
+@pytest.mark.slow
 @given(data=st.data(), numeric_as=st.sampled_from(["range", "set"]), seed=st.integers(0, 2**32))
 def test_hybrid_never_loses_more_than_its_mondrian_nor_best_more_than_hybrid(
     data: st.DataObject, numeric_as: Any, seed: int
@@ -162,7 +161,7 @@ def test_hybrid_never_loses_more_than_its_mondrian_nor_best_more_than_hybrid(
     assert is_kept(people, model, slack)
 
 
-@settings(max_examples=100)
+@pytest.mark.slow
 @given(data=st.data())
 def test_the_loss_it_minimizes_is_the_one_that_is_reported(data: st.DataObject) -> None:
     from oneoff.kernels.burel import average_loss

@@ -93,6 +93,7 @@ def test_more_than_there_is_is_refused(method: str) -> None:
         publish(people, promise, method=method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [ring, freeform])
 @settings(max_examples=1000)
 @given(data=st.data())

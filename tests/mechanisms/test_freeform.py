@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee
@@ -48,7 +48,6 @@ def is_regular(links: Links, k: int) -> bool:
     return cover.shape[1] == k and alone and itself and (np.bincount(links.member) == k).all()
 
 
-@settings(max_examples=400)
 @given(
     data=st.data(),
     matcher=st.sampled_from(MATCHERS),
@@ -73,7 +72,6 @@ def test_three_people_and_people_who_look_alike(matcher: Any, k: int) -> None:
     assert is_regular(freeform(line([5] * 17), KAnonymity(k), matcher=matcher), k)
 
 
-@settings(max_examples=100)
 @given(table=tables(most=6))
 def test_pairs_are_the_best_there_are(table: Table) -> None:
     """For k = 2 there is one assignment, and none without fixed points does better."""
@@ -92,7 +90,6 @@ def test_neighbours_on_a_line_are_covered() -> None:
     assert {frozenset(row) for row in matrix(links).tolist()} == {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
 
 
-@settings(max_examples=200)
 @given(m=st.integers(1, 9), data=st.data())
 def test_forbidden_pairs_are_mended(m: int, data: st.DataObject) -> None:
     """Whatever assignment comes in, as long as the forbidden pairs are a few perfect matchings."""
@@ -157,6 +154,7 @@ def test_what_it_does_not_promise_is_refused() -> None:
         freeform(line([1, 2, 3]), KAnonymity(4))
 
 
+@pytest.mark.slow
 def test_loses_less_than_mondrian_on_adult(data_dir: Path) -> None:
     import pyarrow.compute
     import pyarrow.parquet

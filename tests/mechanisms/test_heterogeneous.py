@@ -204,6 +204,7 @@ class _Fixed:
         return self.tau
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "many", "size", "block", "cap"),
     [

@@ -371,6 +371,7 @@ def plans_by_pilot(setting: Setting) -> set[frozenset[frozenset[str]]]:
     return {frozenset(frozenset(bucket) for bucket in first.split("|")) for first, *_ in made}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_in_a_hurry")
 def test_a_pilot_has_a_say_in_the_plan_of_the_rest() -> None:
     """The planner gives ac|bd to a pilot with one of each value, and what that teaches suits ac|bd. After ad|bc, a and
@@ -394,6 +395,7 @@ def test_a_pilot_in_given_blocks(kinds: str, seed: int) -> None:
     assert_sound(setting, setting.insider(method))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_in_a_hurry")
 def test_blocks_cut_as_a_pilot_suggests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knowledge, "_DOUBT", 1e-9)  # four people would leave too much doubt for any cut
@@ -483,6 +485,7 @@ def test_a_pool_for_the_surplus_tells_on_people() -> None:
     assert learned.highest == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_in_a_hurry")
 def test_a_plan_from_the_table_itself_tells_on_people() -> None:
     setting = Setting.of("n", 1, [2, 2, 2, 2], LDiversity(2))
@@ -493,6 +496,7 @@ def test_a_plan_from_the_table_itself_tells_on_people() -> None:
     assert shortcut(setting, method).over > 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_in_a_hurry")
 def test_a_plan_from_the_rows_of_the_pilot_tells_on_people() -> None:
     setting = Setting.of("n", 0, [3, 2, 2, 1], LDiversity(2))

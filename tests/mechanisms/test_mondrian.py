@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue
@@ -66,7 +66,6 @@ def test_more_effort_and_relaxed_cuts_do_not_hurt_much(model: Model, people: Tab
     assert loss(effort="best") <= loss(effort="fast") * 1.05
 
 
-@settings(max_examples=200)
 @given(data=st.data())
 def test_no_strict_cut_is_left_over(data: st.DataObject) -> None:
     """In the end no boundary of an ordered attribute divides a group into halves that both keep the promise."""

@@ -182,7 +182,7 @@ def assert_limits_are_kept(table: RandomTable, drawn: Drawn) -> None:
             assert sum(shown) == 0 or column in drawn.code[people], "nothing from elsewhere"
 
 
-@settings(max_examples=150)
+@pytest.mark.slow
 @given(groups(), st.sampled_from(["columns", "highs"]))
 def test_tables_cost_as_little_as_the_program_says(drawn: Drawn, solver: str) -> None:
     code, values, group, ground, limits = drawn
@@ -198,6 +198,7 @@ def test_tables_cost_as_little_as_the_program_says(drawn: Drawn, solver: str) ->
     assert solved.same == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(groups(), st.sampled_from(["columns", "highs"]))
 def test_tables_in_pieces_keep_every_limit(drawn: Drawn, solver: str) -> None:
@@ -224,6 +225,7 @@ def test_people_who_share_a_row_take_turns(weights: list[int], people: int, data
     assert found.tolist() == [sum(dealer[i][column] for i in range(first, last)) for column in range(len(weights))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["columns", "highs"])
 @pytest.mark.parametrize("ground", [LINE, FLAT, TREE])
 @pytest.mark.parametrize("limit", ["1/10", "2/19"])
@@ -246,6 +248,7 @@ def test_ceilings_that_leave_no_room_cost_no_more_than_they_must(solver: str, gr
     assert solved.cost == pytest.approx(again.cost, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_delta_holds_exactly_in_a_thousand_random_groups() -> None:
     rng = np.random.default_rng(7)
     size = rng.integers(6, 30, 1000)
@@ -321,6 +324,7 @@ def test_large_tables_and_small_ones_cost_the_same(ground: Ground, monkeypatch: 
         assert solved.cost == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_thousands_of_different_numbers() -> None:
     rng = np.random.default_rng(5)
     code = rng.integers(0, 1500, 6000).astype(np.int32)
@@ -333,6 +337,7 @@ def test_thousands_of_different_numbers() -> None:
     assert solved.gap < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ground", [LINE, FLAT, TREE])
 @pytest.mark.parametrize("ceilings", [None, (Fraction(2, 5),) * 4, (Fraction(1, 4),) * 4])
 def test_tables_too_large_to_solve_are_made_smaller(
@@ -389,6 +394,7 @@ def test_a_table_nobody_can_solve_shows_the_same_for_all(monkeypatch: pytest.Mon
     assert solved.gap == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ceilings", [None, (Fraction(27, 100),) * 4, (Fraction(1, 4),) * 4])
 @pytest.mark.parametrize("delta", ["1/3", "0.3333", "0.333333333333333333333"])
 def test_rounding_does_not_spoil_a_large_table(delta: str, ceilings: tuple[Fraction, ...] | None) -> None:
@@ -405,6 +411,7 @@ def test_rounding_does_not_spoil_a_large_table(delta: str, ceilings: tuple[Fract
     assert not columns.above(limits.delta).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("people", "delta"), [(60, Fraction(1, 30)), (70, Fraction(1, 40)), (100, Fraction(1, 100))])
 def test_groups_hardly_larger_than_they_must_be(people: int, delta: Fraction) -> None:
     """All numbers different and few bundles possible: where the simplex takes most steps."""

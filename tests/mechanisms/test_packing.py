@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, MethodMismatch, OneoffError, UnreachableGuarantee
@@ -72,7 +72,6 @@ def is_served(people: Table, model: Model) -> bool:
     return all(each is not None and not each.sets for each in caps)
 
 
-@settings(max_examples=500)
 @given(data=st.data(), numeric_as=st.sampled_from(["range", "set"]), seed=st.integers(0, 2**32))
 def test_every_group_keeps_every_promise(data: st.DataObject, numeric_as: Any, seed: int) -> None:
     people = data.draw(tables())

@@ -117,7 +117,6 @@ MODELS: list[Model] = [
 ]
 
 
-@settings(max_examples=400)
 @given(priors(), st.sampled_from(MODELS))
 def test_no_belief_exceeds_its_ceiling_for_any_table(people: Any, model: Model) -> None:
     limits = caps(model, people)
@@ -128,7 +127,6 @@ def test_no_belief_exceeds_its_ceiling_for_any_table(people: Any, model: Model) 
     assert np.isfinite(np.linalg.cond(made.matrix))
 
 
-@settings(max_examples=200)
 @given(priors(), st.sampled_from(MODELS))
 def test_the_channel_of_the_paper_is_sound_or_refused(people: Any, model: Model) -> None:
     limits = caps(model, people)

@@ -62,7 +62,6 @@ WITH_SIZE = st.one_of(MODELS, st.builds(lambda m, k: Joined((m, KAnonymity(k))),
 COUNTS = st.lists(st.one_of(st.integers(0, 40), st.integers(0, 3)), min_size=1, max_size=12).filter(any)
 
 
-@settings(max_examples=300)
 @given(COUNTS, WITH_SIZE)
 def test_plans_use_everybody_once_and_keep_the_ceilings(counts: list[int], model: Model) -> None:
     array = np.array(counts, dtype=np.int64)
@@ -71,7 +70,6 @@ def test_plans_use_everybody_once_and_keep_the_ceilings(counts: list[int], model
     assert_kept(plan_levels(array, bounds), array, bounds)
 
 
-@settings(max_examples=200)
 @given(COUNTS, st.data())
 def test_any_ceiling_for_each_value(counts: list[int], data: st.DataObject) -> None:
     """Also one that is tight, one that says nothing, and all that there are in between."""

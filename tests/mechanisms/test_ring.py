@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee
@@ -61,7 +61,6 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400)
 @given(data=st.data(), options=OPTIONS, seed=st.integers(0, 99))
 def test_every_ring_keeps_the_promise(data: st.DataObject, options: dict[str, Any], seed: int) -> None:
     table = data.draw(tables(most=30))
@@ -78,7 +77,6 @@ def test_every_ring_keeps_the_promise(data: st.DataObject, options: dict[str, An
     assert np.array_equal(np.bincount(links.member, minlength=table.rows), width)  # covered as often as it covers
 
 
-@settings(max_examples=200)
 @given(data=st.data(), options=OPTIONS, seed=st.integers(0, 99))
 def test_the_parts_keep_it_too_and_lose_no_less_than_the_rings_in_them(
     data: st.DataObject, options: dict[str, Any], seed: int
@@ -118,7 +116,6 @@ def test_small_runs_take_what_they_need(sizes: list[int], k: int, parts: list[in
     assert part_sizes(sizes, k) == parts
 
 
-@settings(max_examples=300)
 @given(sizes=st.lists(st.integers(1, 7), min_size=1, max_size=12), k=st.integers(1, 6))
 def test_no_part_stays_too_small_and_none_grows_beyond_need(sizes: list[int], k: int) -> None:
     if sum(sizes) < k:
@@ -177,7 +174,6 @@ def test_section_6_two_values_alternate() -> None:
     assert values.tolist() in ([0, 1, 0, 1], [1, 0, 1, 0])
 
 
-@settings(max_examples=500)
 @given(
     l=st.integers(1, 8),
     shapes=st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=1, max_size=3),
@@ -200,7 +196,6 @@ def test_any_l_neighbours_differ_and_rounds_repeat_nothing(l: int, shapes: list[
             assert len(set(held.tolist())) == len(held) >= l
 
 
-@settings(max_examples=200)
 @given(data=st.data(), l=st.integers(0, 3))
 def test_swaps_gain_what_they_say_and_keep_every_part(data: st.DataObject, l: int) -> None:  # noqa: E741
     table = data.draw(tables(most=24))
@@ -253,7 +248,6 @@ def test_the_order_of_the_file_decides_nothing(partition: Any) -> None:
     assert abs(np.mean(shares) - 29 / 59) < 0.03
 
 
-@settings(max_examples=100)
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_after_swaps_the_values_around_a_person_differ_too(data: st.DataObject, seed: int) -> None:
     """What the records that cover a person show: the side that the papers leave open."""

@@ -49,6 +49,7 @@ counts_of_six = st.lists(st.integers(1, 6), min_size=6, max_size=6)
 bounds = st.fractions(0, 1, max_denominator=12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", DISTANCES)
 @settings(max_examples=60)
 @given(counts_of_six, bounds, st.data())
@@ -111,7 +112,6 @@ def test_buckets_by_hand() -> None:
 
 
 @pytest.mark.parametrize("variant", ["best", "across", "paper"])
-@settings(max_examples=150)
 @given(data=st.data())
 def test_every_group_is_near_and_nobody_is_lost(variant: Any, data: st.DataObject) -> None:
     table = data.draw(tables())

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from model_twins import any_models, branches, cases, earth_mover, keeps, single_models, tables, trees
 
@@ -63,7 +63,6 @@ def extreme(model: Model, level: Level) -> bool:
 # --- twins
 
 
-@settings(max_examples=200)
 @given(cases())
 def test_every_group_is_judged_as_by_its_twin(case: Case) -> None:
     model, groups, prior = case
@@ -73,7 +72,6 @@ def test_every_group_is_judged_as_by_its_twin(case: Case) -> None:
     assert [model.holds(group, prior) for group in groups] == expected
 
 
-@settings(max_examples=200)
 @given(tables().flatmap(lambda table: st.tuples(any_models(len(table[1])), st.just(table))))
 def test_joined_promises_are_kept_together(case: tuple[Model, tuple[Groups, list[int]]]) -> None:
     model, (groups, prior) = case
@@ -83,7 +81,6 @@ def test_joined_promises_are_kept_together(case: tuple[Model, tuple[Groups, list
         assert model.scores(Counts.of(groups), Prior.of(prior)).tolist() == broken
 
 
-@settings(max_examples=200)
 @given(st.data())
 def test_closeness_is_the_cheapest_transport(data: st.DataObject) -> None:
     groups, prior = data.draw(tables())
@@ -116,7 +113,6 @@ def test_enormous_priors_do_not_overflow(scale: int, counts: list[int]) -> None:
         assert model.level([counts], prior) == earth_mover(counts, prior, model.distance)
 
 
-@settings(max_examples=200)
 @given(st.data())
 def test_branches_are_judged_as_by_their_twin(data: st.DataObject) -> None:
     groups, prior = data.draw(tables(most=data.draw(st.sampled_from([8, 1000]))))
@@ -136,7 +132,6 @@ def test_branches_are_judged_as_by_their_twin(data: st.DataObject) -> None:
         assert model.holds([sum(column) for column in zip(*kept, strict=True)], prior)
 
 
-@settings(max_examples=200)
 @given(st.data())
 def test_sets_have_ceilings_like_values(data: st.DataObject) -> None:
     """Any ranges, also overlapping ones, one by one and in fractions; and joined, the tightest of equal ranges."""
@@ -160,7 +155,6 @@ def test_sets_have_ceilings_like_values(data: st.DataObject) -> None:
 # --- laws of the level
 
 
-@settings(max_examples=200)
 @given(cases())
 def test_a_promise_holds_at_its_level_and_not_beyond(case: Case) -> None:
     model, groups, prior = case
@@ -173,7 +167,6 @@ def test_a_promise_holds_at_its_level_and_not_beyond(case: Case) -> None:
         assert not stronger(model, level).holds(groups, prior)
 
 
-@settings(max_examples=200)
 @given(cases())
 def test_a_promise_is_kept_exactly_when_the_level_reaches_it(case: Case) -> None:
     model, groups, prior = case
@@ -185,7 +178,6 @@ def test_a_promise_is_kept_exactly_when_the_level_reaches_it(case: Case) -> None
     assert model.holds(groups, prior) is (level >= asked if model.larger_is_safer else level <= asked)
 
 
-@settings(max_examples=200)
 @given(cases())
 def test_an_infinite_level_means_that_no_parameter_would_do(case: Case) -> None:
     model, groups, prior = case
@@ -195,7 +187,6 @@ def test_an_infinite_level_means_that_no_parameter_would_do(case: Case) -> None:
         assert not all(keeps(weakest, group, prior) for group in groups)
 
 
-@settings(max_examples=200)
 @given(cases())
 def test_scores_find_the_worst_group(case: Case) -> None:
     model, groups, prior = case
@@ -205,7 +196,7 @@ def test_scores_find_the_worst_group(case: Case) -> None:
     assert worst == level or abs(worst - level) <= 1e-6 * max(1.0, abs(level))
 
 
-@settings(max_examples=200)
+@pytest.mark.slow
 @given(tables(most=10**6), st.data())
 def test_levels_of_large_groups_hold(table: tuple[Groups, list[int]], data: st.DataObject) -> None:
     groups, prior = table
@@ -229,7 +220,6 @@ def test_delta_disclosure_holds_at_its_level_however_small() -> None:
 # --- laws of union
 
 
-@settings(max_examples=200)
 @given(cases())
 def test_the_union_of_groups_that_keep_a_promise_keeps_it(case: Case) -> None:
     model, groups, prior = case
@@ -239,7 +229,6 @@ def test_the_union_of_groups_that_keep_a_promise_keeps_it(case: Case) -> None:
             assert model.holds([a + b for a, b in zip(first, second, strict=True)], prior)
 
 
-@settings(max_examples=200)
 @given(tables(own_prior=True).flatmap(lambda table: st.tuples(single_models(len(table[1])), st.just(table))))
 def test_the_whole_table_keeps_every_reachable_promise(case: tuple[Model, tuple[Groups, list[int]]]) -> None:
     model, (groups, prior) = case
@@ -253,7 +242,6 @@ def test_the_whole_table_keeps_every_reachable_promise(case: tuple[Model, tuple[
 # --- caps
 
 
-@settings(max_examples=200)
 @given(cases())
 def test_caps_say_how_many_people_may_have_a_value(case: Case) -> None:
     model, groups, prior = case
@@ -548,6 +536,7 @@ def test_distances_beyond_64_bits_are_exact(distance: Any) -> None:
         assert not model.holds(group, prior)
 
 
+@pytest.mark.slow
 def test_distances_over_many_values_are_quick() -> None:
     """Where each group is spread over all values this takes gigabytes and minutes."""
     values, groups = 50_000, 5_000

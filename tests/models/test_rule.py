@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from model_twins import any_models, cases, tables, trees
 
@@ -57,26 +57,23 @@ def nearly(part: Model, counts: Counts, prior: Prior, group: int, largest: int) 
     return False
 
 
-@settings(max_examples=200)
 @given(cases())
 def test_rule_and_promise_agree(case: tuple[Model, Groups, list[int]]) -> None:
     compare(*case)
 
 
-@settings(max_examples=200)
+@pytest.mark.slow
 @given(cases(most=10**6))
 def test_rule_and_promise_agree_on_large_groups(case: tuple[Model, Groups, list[int]]) -> None:
     compare(*case)
 
 
-@settings(max_examples=200)
 @given(tables().flatmap(lambda table: st.tuples(any_models(len(table[1])), st.just(table))), st.integers(0, 1000))
 def test_joined_rules_agree(case: tuple[Model, tuple[Groups, list[int]]], room: int) -> None:
     model, (groups, prior) = case
     compare(model, groups, prior, max(map(sum, groups)) + room)
 
 
-@settings(max_examples=200)
 @given(st.data())
 def test_distances_on_trees_agree(data: st.DataObject) -> None:
     groups, prior = data.draw(tables(most=data.draw(st.sampled_from([8, 10**5]))))
@@ -85,7 +82,6 @@ def test_distances_on_trees_agree(data: st.DataObject) -> None:
         compare(model.at(t), groups, prior)
 
 
-@settings(max_examples=200)
 @given(st.data())
 def test_ceilings_on_branches_agree(data: st.DataObject) -> None:
     """Alone, and joined with distances and ceilings that share the arrays of the rule."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from model_twins import any_models
 
@@ -37,7 +37,6 @@ from oneoff.models import (
 UNNAMED = [name for name in EXAMPLES if "=" not in EXAMPLES[name]]
 
 
-@settings(max_examples=200)
 @given(any_models(3))
 def test_a_promise_parses_back(model: Model) -> None:
     if any(isinstance(part, ValueCaps) for part in model.parts()):

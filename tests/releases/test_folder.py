@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oneoff
@@ -94,7 +94,6 @@ def test_ranges_contain_values_and_csv_says_the_same(
             assert line["group"] == str(record["group"])
 
 
-@settings(max_examples=100)
 @given(data=st.data())
 def test_what_is_written_is_what_is_read(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     table = data.draw(tables())

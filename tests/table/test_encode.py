@@ -71,6 +71,7 @@ def quasi_codes(frame: Any, name: str = "x") -> Any:
     return codes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("type_", "values"), COLUMNS, ids=[str(type_) for type_, _ in COLUMNS])
 def test_codes_against_comparing_pairs(type_: pa.DataType, values: st.SearchStrategy[Any]) -> None:
     @given(st.lists(values, min_size=1, max_size=12), st.integers(0, 12))

@@ -211,6 +211,7 @@ FACTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "quasi", "combinations", "singles"), FACTS, ids=[fact[0] for fact in FACTS])
 def test_known_facts(data_dir: Path, name: str, quasi: str, combinations: int, singles: int) -> None:
     found = profile(data_dir / f"{name}.parquet", quasi=quasi)

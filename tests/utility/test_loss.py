@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oneoff
@@ -29,7 +29,6 @@ def released(table: Table, group: list[int], numeric_as: str = "range") -> oneof
     )  # fmt: skip
 
 
-@settings(max_examples=200)
 @given(data=st.data())
 def test_gcp_is_its_definition(data: st.DataObject) -> None:
     table = data.draw(tables())
