@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -224,6 +224,17 @@ def test_long_chains_need_no_deep_recursion() -> None:
     assert identity(surviving(chain, np.arange(n))).tolist() == [1] * n
     ring = as_matches([[i, (i + 1) % n] for i in range(n)])
     assert identity(surviving(ring, np.arange(n))).tolist() == [2] * n
+
+
+def test_matches_in_any_order_and_named_twice_survive_as_well() -> None:
+    rng, n = np.random.default_rng(2), 300
+    rows = [[i, *rng.choice(n, rng.integers(0, 3)).tolist()] for i in range(n)]
+    rows = [[i, *(r for r in row if r != i)] for i, row in enumerate(rows)]
+    once = as_sets(surviving(as_matches([sorted(set(row)) for row in rows]), np.arange(n)))
+    twice = as_matches([rng.permutation(row + [r for r in row if r != i]).tolist() for i, row in enumerate(rows)])
+    found = surviving(twice, np.arange(n))
+    assert [set(found.record[a:b].tolist()) for a, b in pairwise(found.start)] == once
+    assert max(map(len, once)) > 1
 
 
 @given(releases(most=7))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, permutations
+from itertools import permutations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,34 +18,38 @@ from tests.tables import tables
 from tests.twins import box_loss
 
 
-@settings(max_examples=60)
-@given(tables(most=8), st.sampled_from([HUNGARIAN, GREEDY, SORT_GREEDY]), st.data())
-def test_every_assignment_lets_boxes_grow_least(table: Table, matcher: int, data: st.DataObject) -> None:
-    n = table.rows
-    order = np.array(data.draw(st.permutations(range(n))))
-    start = np.array([0, n // 2, n]) if n > 5 else np.array([0, n])  # at most five people in a block
-    blocks = [order[first:last].tolist() for first, last in pairwise(start)]
-    k = data.draw(st.integers(1, min(map(len, blocks))))
-    cover = np.full((n, k), -1)
-    for b in range(len(blocks)):
-        grow_blocks(table.codes, space_of(table), order, start, b, b + 1, matcher, cover)
-    assert cover[:, 0].tolist() == list(range(n)), "oneself in front"
-    assert all(len(set(row)) == k for row in cover.tolist()), "never a pair twice"
+def grown(table: Table, blocks: list[list[int]], k: int, matcher: int) -> npt.NDArray[np.int64]:
+    """What every record covers: itself in front, k of its block, and everybody of the block k times."""
+    start, cover = np.cumsum([0, *map(len, blocks)]), np.full((table.rows, k), -1)
+    grow_blocks(table.codes, space_of(table), np.concatenate(blocks), start, 0, len(blocks), matcher, cover)
+    assert cover[:, 0].tolist() == list(range(table.rows))
+    assert all(len(set(row)) == k for row in cover.tolist())
+    for people in blocks:
+        assert all(sorted(cover[people, t].tolist()) == sorted(people) for t in range(k))
+    return cover
+
+
+def two_blocks(table: Table, seed: int) -> list[list[int]]:
+    order = np.random.default_rng(seed).permutation(table.rows)
+    return [block.tolist() for block in np.array_split(order, 2) if len(block)]
+
+
+@settings(max_examples=200)
+@given(tables(most=10), st.integers(0, 99), st.integers(1, 5))
+def test_boxes_grow_least_by_every_assignment(table: Table, seed: int, k: int) -> None:
+    blocks = two_blocks(table, seed)
+    k = min(k, *map(len, blocks))
+    cover = grown(table, blocks, k, HUNGARIAN)
     for people in blocks:
         for t in range(1, k):
-            assert sorted(cover[people, t].tolist()) == sorted(people)
-            grown = {
-                (i, p): box_loss(table, np.array([*cover[i, :t], p]))
-                for i in people
-                for p in set(people) - {*cover[i, :t]}
-            }
-            reached = sum(grown[i, int(cover[i, t])] for i in people)
-            least = min(
-                sum(grown[pair] for pair in pairs)
-                for pairs in (list(zip(people, chosen, strict=True)) for chosen in permutations(people))
-                if all(pair in grown for pair in pairs)
-            )
-            if matcher == HUNGARIAN:
-                assert reached == pytest.approx(least, abs=1e-5)
-            else:
-                assert reached >= least - 1e-5
+            allowed = {(i, p) for i in people for p in set(people) - {*cover[i, :t]}}
+            loss = {(i, p): box_loss(table, np.array([*cover[i, :t], p])) for i, p in allowed}
+            every = (list(zip(people, chosen, strict=True)) for chosen in permutations(people))
+            least = min(sum(loss[pair] for pair in pairs) for pairs in every if allowed.issuperset(pairs))
+            assert sum(loss[i, int(cover[i, t])] for i in people) == pytest.approx(least, abs=1e-5)
+
+
+@pytest.mark.parametrize("matcher", [GREEDY, SORT_GREEDY])
+def test_the_other_matchers_cover_everybody_as_often(people: Table, matcher: int) -> None:
+    blocks = np.array_split(np.random.default_rng(1).permutation(people.rows), 20)
+    grown(people, [block.tolist() for block in blocks], 7, matcher)

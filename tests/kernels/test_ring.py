@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Callable
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from oneoff.kernels.ring import lexicographic_parts, swap_between
 from oneoff.mechanisms.space import space_of
-from oneoff.models import Counts, KAnonymity
+from oneoff.models import Counts, KAnonymity, LDiversity
 from oneoff.table import Table
 from tests.tables import promises, tables
 from tests.twins import box_loss
@@ -58,6 +59,50 @@ def test_swaps_are_those_that_lower_the_loss(table: Table, l: int, data: st.Data
     member = np.array(before)
     swap_between(table.codes, table.values, space_of(table), member, np.array(start), np.array(near), REACH, l, LARGEST)
     assert member.tolist() == swapped(table, before, start, near, l)
+
+
+def parts_of(rows: list[list[int]], values: list[int], keeps: Callable[[list[int]], bool], j: int = 0) -> list[int]:
+    """Sizes of the parts (004, Figure 8), where sensitive values matter: whole runs join, smaller ones first."""
+    parts: list[list[int]] = []
+    runs = [list(run) for _, run in groupby(range(len(rows)), key=lambda i: rows[i][j])]
+    part: list[int] = []
+    while runs:
+        part += runs.pop(0)
+        if keeps([values[i] for i in part]):
+            parts.append(part)
+            part = []
+        elif parts and (not runs or len(parts[-1]) <= len(runs[0])) and keeps([values[i] for i in parts[-1] + part]):
+            parts[-1] += part
+            part = []
+    while part:
+        part = parts.pop() + part if parts else part
+        if not parts or keeps([values[i] for i in part]):
+            parts.append(part)
+            part = []
+    sizes = []
+    for part in parts:
+        inside, shown = [rows[i] for i in part], [values[i] for i in part]
+        pure = len({row[j] for row in inside}) == 1 and j + 1 < len(rows[0])
+        sizes += parts_of(inside, shown, keeps, j + 1) if pure else [len(part)]
+    return sizes
+
+
+def test_runs_join_until_their_values_are_diverse() -> None:
+    tried = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n, l = int(rng.integers(4, 40)), int(rng.integers(2, 4))  # noqa: E741
+        rows = rng.integers(0, rng.integers(1, 6), (n, 3)).astype(np.int32)
+        rows = np.ascontiguousarray(rows[np.lexsort(rows.T[::-1])])
+        values = rng.choice(5, n, p=[0.4, 0.2, 0.2, 0.1, 0.1]).astype(np.int32)
+        counts = np.bincount(values, minlength=5)
+        if counts.max() * l > n:
+            continue
+        begins = lexicographic_parts(rows, values, LDiversity(l).rule(counts, n), l)
+        expected = parts_of(rows.tolist(), values.tolist(), lambda held: max(map(held.count, held)) * l <= len(held))  # noqa: B023
+        assert np.diff([*np.flatnonzero(begins), n]).tolist() == expected
+        tried += 1
+    assert tried > 80
 
 
 @given(tables(most=20), st.data())
