@@ -70,8 +70,8 @@ def test_algorithm_1_ends_when_a_value_fits_exactly() -> None:
 def test_seven_people_with_three_alike_are_not_3_diverse() -> None:
     """The paper adds two invented people and accepts; three of seven real ones are more than a third."""
     counts = np.array([3, 2, 2])
-    assert not bounds_of(LDiversity(3), counts).allow(counts)
-    assert bounds_of(LDiversity(Fraction(7, 3)), counts).allow(counts)
+    assert not bounds_of(LDiversity(3), counts).allows(counts)
+    assert bounds_of(LDiversity(Fraction(7, 3)), counts).allows(counts)
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 
 from oneoff.errors import UnreachableGuarantee
 from oneoff.kernels.space import Space
-from oneoff.mechanisms.partitioning import knowledge
 from oneoff.mechanisms.partitioning.transversal import Budget, _pilots, match, transversal
+from oneoff.mechanisms.planning import knowledge
 from oneoff.mechanisms.planning.blocks import Block as Part
 from oneoff.mechanisms.planning.blocks import cut_blocks
 from oneoff.mechanisms.planning.buckets import diversity_slots

@@ -88,7 +88,9 @@ def _move(
 def _state(space: Any, chunk: Any, least: int) -> Any:
     """Everybody is put into its group again, one by one."""
     k, d = len(chunk.count), chunk.code.shape[1] - 1
-    home, toll, floors = np.empty(len(chunk.code), np.int64), np.empty(d, np.int64), chunk.limits[FLOOR].max() > 0
+    home, toll, floors = np.empty(len(chunk.code), np.int64), np.empty(d, np.int64), False
+    for v in range(chunk.span[d], chunk.span[d + 1]):
+        floors = floors or chunk.limits[FLOOR, v] > 0
     for a in range(d):
         toll[a] = unit(space, a) if space.attribute[a, 0] == SET else -1
     state = _State(home, np.zeros((k, 5), np.int64), toll, floors)
