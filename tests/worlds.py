@@ -20,7 +20,7 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.mechanisms.levels import Level
+from oneoff.mechanisms.planning.levels import Level
 from oneoff.table import Attribute, Table
 
 __all__ = [

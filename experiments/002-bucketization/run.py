@@ -30,7 +30,6 @@ from oneoff.mechanisms.bucketization.exact_size import exact_sizes
 from oneoff.mechanisms.bucketization.multi_size import multi_sizes
 from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.mechanisms.bucketization.two_size import two_sizes
-from oneoff.mechanisms.levels import Bounds
 from oneoff.models import FPrivacy
 from oneoff.releases import Bucketized
 from oneoff.table import Table
@@ -86,7 +85,7 @@ class Task:
         """A setting and its CPU seconds; an average of several runs when one is short."""
         n, sizes, runs = int(self.counts.sum()), self.sizes, list[float]()
         while not runs or (sum(runs) < 0.5 and len(runs) < 20):
-            found, seconds = timed(lambda: solver(self.counts, Bounds.of(self.caps, n), sizes, *given))
+            found, seconds = timed(lambda: solver(self.counts, self.caps.up_to(n), sizes, *given))
             runs.append(seconds)
         assert found is not None
         return found, float(np.mean(runs))

@@ -291,7 +291,8 @@ def worth_making(table: Table, group: Ints, i: int, h: int) -> list[int]:
 def is_barred(caps: Caps, here: Counter[int], there: Counter[int], a: int, b: int) -> bool:
     """May somebody with a of one group not change places with somebody with b of another?"""
     sizes = here.total(), there.total()
-    return a != b and (here[b] + 1 > caps.most(b, sizes[0]) or there[a] + 1 > caps.most(a, sizes[1]))
+    most = [caps.up_to(size).most(size) for size in sizes]
+    return a != b and bool(here[b] + 1 > most[0][b] or there[a] + 1 > most[1][a])
 
 
 def two_groups(data: st.DataObject) -> tuple[Table, Ints, Model]:

@@ -10,24 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneoff.kernels import burel as loops
-from oneoff.kernels.burel import CUT, DEAL, EITHER, RIGHT, STRICT, Promise, buckets_of, divide, shares_of
-from oneoff.mechanisms.partitioning.burel import _promise
-from oneoff.models import Caps
+from oneoff.kernels import nodes as loops
+from oneoff.kernels.burel import _repaired, divide
+from oneoff.kernels.losses import average_loss
+from oneoff.kernels.retrieval import retrieve
+from oneoff.kernels.shares import CUT, DEAL, EITHER, RIGHT, STRICT, buckets_of, shares_of
+from oneoff.models import Limits
+from oneoff.models.limits import OrderedLimits
 from oneoff.table.space import space_of
 from tests.tables import tables
 
 COUNTS = st.lists(st.integers(0, 9), min_size=1, max_size=9).filter(lambda counts: sum(counts) > 0)
 
 
-def caps_of(counts: list[int], factors: list[Fraction]) -> Caps:
+def caps_of(counts: list[int], factors: list[Fraction]) -> Limits:
     """Ceilings some times as high as the shares, so that everybody together keeps them."""
     total = sum(counts)
-    return Caps(tuple(min(Fraction(1), f * Fraction(c, total)) for c, f in zip(counts, factors, strict=True)))
+    return Limits(tuple(min(Fraction(1), f * Fraction(c, total)) for c, f in zip(counts, factors, strict=True)))
 
 
 @st.composite
-def promised(draw: st.DrawFn) -> tuple[list[int], Caps]:
+def promised(draw: st.DrawFn) -> tuple[list[int], Limits]:
     counts = draw(COUNTS)
     factors = draw(st.lists(st.fractions(1, 5, max_denominator=6), min_size=len(counts), max_size=len(counts)))
     caps = caps_of(counts, factors)
@@ -37,10 +40,10 @@ def promised(draw: st.DrawFn) -> tuple[list[int], Caps]:
     sets = [(low, high) for low, high in ((0, middle), (0, middle // 2), (middle, len(counts))) if high > low]
     share = {ends: Fraction(sum(counts[slice(*ends)]), sum(counts)) for ends in sets}
     more = draw(st.fractions(1, 3, max_denominator=4))
-    return counts, Caps(caps.ceiling, None, tuple((*ends, min(Fraction(1), more * p)) for ends, p in share.items()))
+    return counts, Limits(caps.ceiling, None, tuple((*ends, min(Fraction(1), more * p)) for ends, p in share.items()))
 
 
-def fewest(counts: list[int], caps: Caps, strict: bool) -> int:
+def fewest(counts: list[int], caps: Limits, strict: bool) -> int:
     """The dynamic programming of the paper, equation 6 with its pseudo-code's treatment of single values."""
     order = sorted((v for v in range(len(counts)) if counts[v]), key=lambda v: caps.ceiling[v])
     total, best = sum(counts), [0]
@@ -56,26 +59,26 @@ def fewest(counts: list[int], caps: Caps, strict: bool) -> int:
 
 @given(given_=promised(), strict=st.booleans())
 def test_filling_from_the_left_makes_as_few_buckets_as_dynamic_programming(
-    given_: tuple[list[int], Caps], strict: bool
+    given_: tuple[list[int], Limits], strict: bool
 ) -> None:
     counts, caps = given_
-    caps = Caps(caps.ceiling)
-    promise = _promise(caps, sum(counts), 1)
+    caps = Limits(caps.ceiling)
+    promise = caps.ordered(sum(counts))
     found = buckets_of(promise, np.array(counts), STRICT if strict else 0.0)
     assert len(found) == fewest(counts, caps, strict)
     assert sorted(v for bucket in found for v in bucket) == [v for v in range(len(counts)) if counts[v]]
 
 
 @given(given_=promised())
-def test_more_slack_never_makes_fewer_buckets(given_: tuple[list[int], Caps]) -> None:
+def test_more_slack_never_makes_fewer_buckets(given_: tuple[list[int], Limits]) -> None:
     counts, caps = given_
-    promise = _promise(caps, sum(counts), 1)
+    promise = caps.ordered(sum(counts))
     many = [len(buckets_of(promise, np.array(counts), slack)) for slack in (0.0, 0.2, 0.8, 3.0, np.inf)]
     assert many == sorted(many)
     assert many[-1] == np.count_nonzero(counts)
 
 
-def is_kept(shares: np.ndarray, buckets: list[np.ndarray], caps: Caps) -> bool:
+def is_kept(shares: np.ndarray, buckets: list[np.ndarray], caps: Limits) -> bool:
     """Theorem 1, and the same for sets, as fractions."""
     for group in shares:
         size = int(group.sum())
@@ -95,10 +98,10 @@ def is_kept(shares: np.ndarray, buckets: list[np.ndarray], caps: Caps) -> bool:
     way=st.sampled_from([RIGHT, EITHER, DEAL]),
     least=st.integers(1, 4),
 )
-def test_shares_add_up_and_are_eligible(given_: tuple[list[int], Caps], slack: float, way: int, least: int) -> None:
+def test_shares_add_up_and_are_eligible(given_: tuple[list[int], Limits], slack: float, way: int, least: int) -> None:
     counts, caps = given_
     least = min(least, sum(counts))
-    promise = _promise(caps, sum(counts), least)
+    promise = caps.with_least_size(least).ordered(sum(counts))
     buckets = buckets_of(promise, np.array(counts), slack)
     sizes = np.array([sum(counts[v] for v in bucket) for bucket in buckets])
     shares = shares_of(promise, np.array([bucket[0] for bucket in buckets]), sizes, way)
@@ -111,9 +114,9 @@ def test_shares_add_up_and_are_eligible(given_: tuple[list[int], Caps], slack: f
 
 
 @given(given_=promised())
-def test_buckets_stay_inside_one_set(given_: tuple[list[int], Caps]) -> None:
+def test_buckets_stay_inside_one_set(given_: tuple[list[int], Limits]) -> None:
     counts, caps = given_
-    for bucket in buckets_of(_promise(caps, sum(counts), 1), np.array(counts), 0.0):
+    for bucket in buckets_of(caps.ordered(sum(counts)), np.array(counts), 0.0):
         for low, high, _ in caps.sets:
             assert len({low <= v < high for v in bucket}) == 1
 
@@ -127,7 +130,7 @@ def most_hands(sizes: list[int], caps: list[Fraction]) -> int:
 @given(sizes=st.lists(st.integers(1, 12), min_size=1, max_size=5), more=st.fractions(1, 4, max_denominator=5))
 def test_deals_as_many_hands_as_possible(sizes: list[int], more: Fraction) -> None:
     caps = caps_of(sizes, [more] * len(sizes))
-    shares = shares_of(_promise(caps, sum(sizes), 1), np.arange(len(sizes)), np.array(sizes), DEAL)
+    shares = shares_of(caps.ordered(sum(sizes)), np.arange(len(sizes)), np.array(sizes), DEAL)
     assert len(shares) == most_hands(sizes, list(caps.ceiling))
 
 
@@ -144,7 +147,7 @@ def retrieved(which: list[int], shares: np.ndarray, chance: np.ndarray) -> list[
         work[loops.OF, region : region + len(takes)] = takes
         work[loops.TAKES, region : region + len(takes)] = shares[g, takes]
         region += int(shares[g].sum())
-    loops.retrieve(buckets, people, groups, chance, work)
+    retrieve(buckets, people, groups, chance, work)
     return work[loops.ASSIGNED, :people].tolist()
 
 
@@ -200,8 +203,8 @@ def test_the_choice_of_members_tells_an_insider_a_value() -> None:
     assert Fraction(sum(4 in holders for holders in either), len(either)) == Fraction(3, 4)
 
 
-def plain(values: int, people: int) -> Promise:
-    return _promise(Caps((Fraction(1),) * values), people, 1)
+def plain(values: int, people: int) -> OrderedLimits:
+    return Limits((Fraction(1),) * values).ordered(people)
 
 
 @given(
@@ -221,13 +224,13 @@ def test_dividing_keeps_the_ceilings_inside_every_leaf(
     leaf = np.unique(leaf, return_inverse=True)[1]
     inside = [np.bincount(people.values[leaf == i], minlength=len(counts)) for i in range(int(leaf.max()) + 1)]
     highest = [max(Fraction(int(c[v]), int(c.sum())) for c in inside) for v in range(len(counts))]
-    caps = Caps(tuple(highest), None if data.draw(st.booleans()) else _floors(inside))
+    caps = Limits(tuple(highest), None if data.draw(st.booleans()) else _floors(inside))
     least = min(least, *(int(c.sum()) for c in inside))
     line = np.argsort(leaf, kind="stable")
     lists = [line, *(np.lexsort((people.codes[line, j], leaf[line])) for j in range(d))]
     start = np.concatenate(([0], np.cumsum(np.bincount(leaf)))).astype(np.int64)
     label, plans = np.empty(n, np.int64), np.array([[slack, way, parts] for slack in (0.0, 0.4, np.inf)])
-    space, promise = space_of(people), _promise(caps, n, least)
+    space, promise = space_of(people), caps.with_least_size(least).ordered(n)
     chance = np.random.default_rng(seed).random(n)
     divide(0, len(inside), people.codes, people.values, space, promise, np.stack(lists), start, plans, chance, label)
     for g in np.unique(label):
@@ -238,8 +241,8 @@ def test_dividing_keeps_the_ceilings_inside_every_leaf(
             assert Fraction(found, len(rows)) <= caps.ceiling[v]
             assert caps.floor is None or Fraction(found, len(rows)) >= caps.floor[v]
     group = np.unique(label, return_inverse=True)[1].astype(np.int32)
-    whole = loops.average_loss(people.codes, space, leaf.astype(np.int32))
-    assert loops.average_loss(people.codes, space, group) <= whole + 1e-12
+    whole = average_loss(people.codes, space, leaf.astype(np.int32))
+    assert average_loss(people.codes, space, group) <= whole + 1e-12
 
 
 def _floors(inside: list[np.ndarray]) -> tuple[Fraction, ...]:
@@ -249,22 +252,22 @@ def _floors(inside: list[np.ndarray]) -> tuple[Fraction, ...]:
 
 def test_a_boundary_is_repaired_only_as_far_as_the_promise_asks() -> None:
     """Ten people by age, a holds the younger five; a and b may be two thirds of a group: nobody can be apart."""
-    promise = _promise(Caps((Fraction(2, 3),) * 2), 10, 1)
+    promise = Limits((Fraction(2, 3),) * 2).ordered(10)
     work = loops.room_for(10, 2, 0)
     work[loops.WHICH, :10] = [0] * 5 + [1] * 5
     work[loops.OF, :2], work[loops.TAKES, :2], work[loops.HEAD, :2] = [0, 1], [5, 5], [0, 1]
     axes = np.arange(10, dtype=np.int32).reshape(1, 10)
-    assert loops._repaired(promise, axes, 0, 0, 10, 2, 5, work) == 5
+    assert _repaired(promise, axes, 0, 0, 10, 2, 5, work) == 5
     assert work[loops.LEFT, :2].tolist() == [3, 2]
-    assert loops._repaired(plain(2, 10), axes, 0, 0, 10, 2, 5, work) == 5
+    assert _repaired(plain(2, 10), axes, 0, 0, 10, 2, 5, work) == 5
     assert work[loops.LEFT, :2].tolist() == [5, 0]
-    assert loops._repaired(_promise(Caps((Fraction(1, 2),) * 2), 10, 1), axes, 0, 0, 10, 2, 5, work) == 0
+    assert _repaired(Limits((Fraction(1, 2),) * 2).ordered(10), axes, 0, 0, 10, 2, 5, work) == 0
 
 
 @pytest.mark.parametrize("way", [RIGHT, EITHER])
 def test_no_child_is_empty(way: int) -> None:
     """Halving six buckets of one person each would put nobody left."""
-    promise = _promise(Caps((Fraction(1, 2),) * 6), 6, 1)
+    promise = Limits((Fraction(1, 2),) * 6).ordered(6)
     shares = shares_of(promise, np.arange(6), np.ones(6, dtype=np.int64), way)
     assert (shares.sum(axis=1) > 0).all()
     if way == RIGHT:

@@ -19,6 +19,7 @@ from oneoff.kernels.matching import rematch
 from oneoff.kernels.planning import alike
 from oneoff.kernels.space import UNIT
 from oneoff.mechanisms.space import curve_order, space_of
+from oneoff.models.limits import ANYBODY
 from oneoff.table import Attribute, Hierarchy, Table
 from oneoff.table.read import read_table
 from tests.tables import tables
@@ -27,7 +28,7 @@ from tests.twins import box_loss
 Ints = npt.NDArray[np.integer]
 Floats = npt.NDArray[np.float64]
 
-NO_LIMITS = np.zeros((5, 0), dtype=np.int64)
+NO_LIMITS = ANYBODY.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,8 @@ class Grouped:
 
     def redealt(self, limits: Ints, order: Ints, begin: Ints, offers: Ints, soft: float = 0.0) -> Grouped:
         member, space = self.member.copy(), space_of(self.table)
-        redeal(self.table.codes, self.table.values, space, limits, self.start, member, order, begin, offers, soft)
+        values = self.table.values if limits is not NO_LIMITS else np.zeros_like(self.table.values)
+        redeal(self.table.codes, values, space, limits, self.start, member, order, begin, offers, soft)
         return Grouped(self.table, self.start, member)
 
     def counts(self) -> Ints:

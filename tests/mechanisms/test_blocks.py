@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue
-from oneoff.mechanisms.partitioning.blocks import Block, Tree, cut_blocks, listed_blocks
+from oneoff.mechanisms.planning.blocks import Block, Tree, cut_blocks, listed_blocks
 from oneoff.mechanisms.space import space_of
 from oneoff.table import Attribute, Table
 from tests.tables import tables

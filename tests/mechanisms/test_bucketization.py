@@ -28,10 +28,9 @@ from oneoff.mechanisms.bucketization.exact_size import exact_sizes
 from oneoff.mechanisms.bucketization.multi_size import multi_sizes
 from oneoff.mechanisms.bucketization.setting import Setting, divide, one_bucket
 from oneoff.mechanisms.bucketization.two_size import first_valid, most_buckets, two_sizes
-from oneoff.mechanisms.levels import Bounds
-from oneoff.mechanisms.partitioning.blocks import cut_blocks
+from oneoff.mechanisms.planning.blocks import cut_blocks
 from oneoff.mechanisms.space import space_of
-from oneoff.models import BasicBetaLikeness, Caps, Counts, FPrivacy, LDiversity, Model, Prior, ValueCaps
+from oneoff.models import BasicBetaLikeness, Counts, FPrivacy, LDiversity, Limits, Model, Prior, ValueCaps
 from oneoff.models.spec import parse
 from oneoff.releases import Bucketized
 from oneoff.table import Table
@@ -62,8 +61,8 @@ class Case:
         return np.array(self.counts)
 
     @cached_property
-    def bounds(self) -> Bounds:
-        return Bounds.of(Caps(self.ceilings), self.people)
+    def bounds(self) -> Limits:
+        return Limits(self.ceilings).up_to(self.people)
 
     def fits(self, *sizes: int) -> bool:
         """Can buckets of these sizes hold everybody?"""
@@ -111,11 +110,11 @@ def cases(many: int, people: int, values: int, seed: int) -> Iterator[Case]:
         yield Case(tuple(counts), tuple(ceilings))
 
 
-def wide(counts: Sequence[int], guarantee: str, sizes: int = 50) -> tuple[Ints, Bounds, Ints]:
+def wide(counts: Sequence[int], guarantee: str, sizes: int = 50) -> tuple[Ints, Limits, Ints]:
     array = np.array(counts)
     caps = parse(guarantee).caps(array)
     assert caps is not None
-    return array, Bounds.of(caps, int(array.sum())), np.arange(1, sizes + 1)
+    return array, caps.up_to(int(array.sum())), np.arange(1, sizes + 1)
 
 
 # Two sizes
@@ -269,7 +268,7 @@ def test_the_ceiling_of_a_theta_is_floored_in_whole_numbers() -> None:
 def test_ceilings_of_a_file_are_read_exactly(tmp_path: Path) -> None:
     (tmp_path / "caps.csv").write_text("value,cap\na,0.29\nb,0.58\nc,1\n")
     model = ValueCaps.read(str(tmp_path / "caps.csv"))
-    bounds = Bounds.of(model.exact_caps(Prior.of(np.array([20, 40, 40]))), 100)
+    bounds = model.exact_caps(Prior.of(np.array([20, 40, 40]))).up_to(100)
     assert bounds.most(100)[:2].tolist() == [29, 58]
     assert bounds.most(50)[1] == 29
 
@@ -369,7 +368,7 @@ def test_everybody_is_dealt_into_full_buckets_that_keep_the_ceilings() -> None:
 def test_equal_values_come_together_as_far_as_ceilings_allow() -> None:
     """Two of each value may be in a bucket of four: then no bucket needs more than two values."""
     setting = Setting(np.array([4]), np.array([50]), np.full((10, 1), 20))
-    bounds = Bounds.of(Caps((Fraction(1, 2),) * 10), 200)
+    bounds = Limits((Fraction(1, 2),) * 10).up_to(200)
     values = np.repeat(np.arange(10), 20)
     distinct = {}
     for name, given in {"even": None, "close": bounds}.items():
@@ -434,14 +433,14 @@ class Scene:
         return self.model.bind(self.table.sensitive)
 
     @cached_property
-    def caps(self) -> Caps:
+    def caps(self) -> Limits:
         caps = self.bound.caps(np.array(self.counts))
         assert caps is not None
         return caps
 
     @cached_property
-    def bounds(self) -> Bounds:
-        return Bounds.of(self.caps, sum(self.counts))
+    def bounds(self) -> Limits:
+        return self.caps.up_to(sum(self.counts))
 
     def setting(self, counts: Ints) -> Setting:
         sizes = np.arange(1, int(counts.sum()) + 1)
@@ -470,7 +469,7 @@ class Scene:
     def outcomes(self, blocks: list[list[int]], world: World) -> Iterator[Outcome]:
         """Nothing is published when a block is ineligible."""
         parts = [tuple(world[i] for i in block) for block in blocks]
-        if not all(self.bounds.allow(np.bincount(part, minlength=len(self.counts))) for part in parts):
+        if not all(self.bounds.allows(np.bincount(part, minlength=len(self.counts))) for part in parts):
             return
         for choice in product(*map(self.dealt, parts)):
             chance = Fraction(1)

@@ -12,19 +12,28 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oneoff.mechanisms.heterogeneous.buckets import diversity_slots, plan, pure, touched
-from oneoff.mechanisms.levels import Bounds, Level, draw
-from oneoff.models import BasicBetaLikeness, BetaLikeness, DeltaDisclosure, FPrivacy, KAnonymity, LDiversity, Model
+from oneoff.mechanisms.planning.buckets import diversity_slots, plan, pure, touched
+from oneoff.mechanisms.planning.levels import Level, draw
+from oneoff.models import (
+    BasicBetaLikeness,
+    BetaLikeness,
+    DeltaDisclosure,
+    FPrivacy,
+    KAnonymity,
+    LDiversity,
+    Limits,
+    Model,
+)
 from oneoff.models.joined import Joined
 
 Ints = npt.NDArray[np.int64]
 
 
-def bounds_of(model: Model, counts: Ints) -> Bounds:
+def bounds_of(model: Model, counts: Ints) -> Limits:
     caps = model.caps(counts)
     assert caps is not None
     total = int(counts.sum())
-    return Bounds.of(caps, total, model.rule(counts, total).least_size)
+    return caps.with_least_size(model.rule(counts, total).least_size).up_to(total)
 
 
 def planned(model: Model, counts: list[int], *, apart: bool = False) -> list[Level]:
@@ -36,7 +45,7 @@ def shapes(levels: list[Level]) -> list[tuple[int, ...]]:
     return [level.slots.shape for level in levels]
 
 
-def holds(levels: list[Level], bounds: Bounds, width: int) -> bool:
+def holds(levels: list[Level], bounds: Limits, width: int) -> bool:
     """|B_v| is within the ceiling on every level, and the buckets that hold nothing but v within the floor."""
     for level in levels:
         found = np.array([(level.slots == v).any(axis=1).sum() for v in range(width)])
@@ -61,8 +70,8 @@ def test_algorithm_1_ends_when_a_value_fits_exactly() -> None:
 def test_seven_people_with_three_alike_are_not_3_diverse() -> None:
     """The paper adds two invented people and accepts; three of seven real ones are more than a third."""
     counts = np.array([3, 2, 2])
-    assert not bounds_of(LDiversity(3), counts).allow(counts)
-    assert bounds_of(LDiversity(Fraction(7, 3)), counts).allow(counts)
+    assert not bounds_of(LDiversity(3), counts).allows(counts)
+    assert bounds_of(LDiversity(Fraction(7, 3)), counts).allows(counts)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +153,7 @@ COUNTS = st.lists(st.integers(0, 40), min_size=1, max_size=9).filter(any)
 def test_plans_use_everybody_once_and_keep_the_ceilings(counts: list[int], model: Model) -> None:
     array = np.array(counts, dtype=np.int64)
     bounds = bounds_of(model, array)
-    assume(bounds.allow(array))
+    assume(bounds.allows(array))
     levels = plan(array, bounds, apart=False)
     used = np.bincount(np.concatenate([level.slots.ravel() for level in levels]), minlength=len(array))
     assert used.tolist() == counts
@@ -156,7 +165,7 @@ def test_values_in_too_many_buckets_can_be_kept_apart(counts: list[int], model: 
     """Theorem 2 rests on this: a bucket holds one value at least as often as any shared value occurs in all."""
     array = np.array(counts, dtype=np.int64)
     bounds = bounds_of(model, array)
-    assume(bounds.allow(array))
+    assume(bounds.allows(array))
     levels = plan(array, bounds, apart=True)
     used = np.bincount(np.concatenate([level.slots.ravel() for level in levels]), minlength=len(array))
     assert used.tolist() == counts
@@ -205,6 +214,6 @@ def test_the_rule_against_repeats_dead_ends_on_other_buckets_but_not_on_those_of
     values, bucket = [0, 0, 0, 1, 1, 1, 2, 3, 4], [2, 2, 0, 2, 1, 1, 0, 1, 0]
     assert dead_ends([[v for v, b in zip(values, bucket, strict=True) if b == each] for each in range(3)]) > 0
     counts = np.bincount(values)
-    levels = plan(counts, Bounds.of(LDiversity(3).caps(counts), 9), apart=True)
+    levels = plan(counts, LDiversity(3).caps(counts).up_to(9), apart=True)
     assert [level.apart for level in levels] == [True]
     assert dead_ends([list(each) for each in levels[0].slots.tolist()]) == 0

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneoff.errors import BadValue, MethodMismatch, OneoffError, UnreachableGuarantee
+from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee
 from oneoff.mechanisms.partitioning import mondrian
 from oneoff.mechanisms.partitioning.burel import bi_split, burel, deal, dp_partition
 from oneoff.mechanisms.partitioning.hilbert import axis, hilbert_order
-from oneoff.models import BetaLikeness, Caps, Counts, KAnonymity, LDiversity, Model, Prior, TCloseness, parse
+from oneoff.models import BetaLikeness, Counts, KAnonymity, LDiversity, Limits, Model, Prior, TCloseness, parse
 from oneoff.plans import Partition
 from oneoff.releases import generalize
 from oneoff.table import Hierarchy, Table
@@ -34,7 +34,7 @@ def module() -> ModuleType:
     return sys.modules["oneoff.mechanisms.partitioning.burel"]
 
 
-def caps(counts: list[int], beta: int) -> Caps:
+def caps(counts: list[int], beta: int) -> Limits:
     found = BetaLikeness(beta).caps(counts)
     assert found is not None
     return found
@@ -101,7 +101,7 @@ def test_one_value_is_always_a_bucket() -> None:
 def test_dealing_at_once_can_make_more_groups() -> None:
     """A bucket of seven with room for a seventh and a half: halves are 3 of 21, then 4 of 28 + 21 ... end early."""
     counts = [7, 14, 21]
-    limits = Caps(tuple(Fraction(c * 11, 10 * 42) for c in counts))
+    limits = Limits(tuple(Fraction(c * 11, 10 * 42) for c in counts))
     buckets = dp_partition(counts, limits, slack=np.inf)
     dealt = deal(buckets, counts, limits)
     assert dealt.tolist() == [[1, 2, 3]] * 7
@@ -110,7 +110,7 @@ def test_dealing_at_once_can_make_more_groups() -> None:
 
 def test_slack_is_room_under_the_lowest_ceiling() -> None:
     counts = [4, 5, 6, 25]
-    limits = Caps((Fraction(1, 4), Fraction(1, 4), Fraction(1, 2), Fraction(1)))
+    limits = Limits((Fraction(1, 4), Fraction(1, 4), Fraction(1, 2), Fraction(1)))
     assert lists(dp_partition(counts, limits)) == [[0, 1], [2], [3]]
     assert lists(dp_partition(counts, limits, slack=0.2)) == [[0], [1], [2], [3]]
 
@@ -164,7 +164,7 @@ def test_hybrid_never_loses_more_than_its_mondrian_nor_best_more_than_hybrid(
 @pytest.mark.slow
 @given(data=st.data())
 def test_the_loss_it_minimizes_is_the_one_that_is_reported(data: st.DataObject) -> None:
-    from oneoff.kernels.burel import average_loss
+    from oneoff.kernels.losses import average_loss
     from oneoff.table.space import space_of
 
     people = data.draw(tables())
@@ -281,7 +281,7 @@ def test_reports_progress_up_to_the_end(people: Table) -> None:
 def test_a_broken_group_is_never_returned(people: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = np.arange(people.rows, dtype=np.int32)
     monkeypatch.setitem(module()._VARIANT, "best", lambda _: alone)
-    with pytest.raises(OneoffError, match="burel made a group that breaks k-anonymity:2: a defect"):
+    with pytest.raises(Defect, match="burel made a group that breaks k-anonymity:2"):
         grouped(people, KAnonymity(2))
 
 

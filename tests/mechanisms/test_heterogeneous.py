@@ -15,13 +15,13 @@ from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee
 from oneoff.mechanisms.heterogeneous import heterogeneous
 from oneoff.mechanisms.heterogeneous.heterogeneous import _permute
 from oneoff.mechanisms.heterogeneous.matching import blocks, estimate_seconds, extract
-from oneoff.mechanisms.levels import Bounds
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import (
     BasicBetaLikeness,
     EntropyLDiversity,
     KAnonymity,
     LDiversity,
+    Limits,
     Model,
     TCloseness,
 )
@@ -55,15 +55,15 @@ def covered(links: Links, table: Table) -> np.ndarray:
     return counted
 
 
-def bounds_of(model: Model, table: Table) -> Bounds:
+def bounds_of(model: Model, table: Table) -> Limits:
     caps = model.caps(table.counts)
     assert caps is not None
-    return Bounds.of(caps, table.rows, model.rule(table.counts, table.rows).least_size)
+    return caps.with_least_size(model.rule(table.counts, table.rows).least_size).up_to(table.rows)
 
 
-def refuse_wrong(counted: np.ndarray, bounds: Bounds) -> None:
+def refuse_wrong(counted: np.ndarray, bounds: Limits) -> None:
     for row in np.unique(counted, axis=0):
-        assert bounds.allow(row), row
+        assert bounds.allows(row), row
 
 
 @settings(max_examples=50)

@@ -25,16 +25,16 @@ from hypothesis import strategies as st
 
 from oneoff.errors import UnreachableGuarantee
 from oneoff.kernels.space import Space
-from oneoff.mechanisms.heterogeneous.buckets import diversity_slots
-from oneoff.mechanisms.levels import Bounds, Level, draw
-from oneoff.mechanisms.partitioning import knowledge
-from oneoff.mechanisms.partitioning.blocks import Block as Part
-from oneoff.mechanisms.partitioning.blocks import cut_blocks
-from oneoff.mechanisms.partitioning.knowledge import Knowledge, learn, of_table, pack_alike
 from oneoff.mechanisms.partitioning.transversal import Budget, _pilots, match, transversal
-from oneoff.mechanisms.planner import plan_levels
+from oneoff.mechanisms.planning import knowledge
+from oneoff.mechanisms.planning.blocks import Block as Part
+from oneoff.mechanisms.planning.blocks import cut_blocks
+from oneoff.mechanisms.planning.buckets import diversity_slots
+from oneoff.mechanisms.planning.knowledge import Knowledge, learn, of_table, pack_alike
+from oneoff.mechanisms.planning.levels import Level, draw
+from oneoff.mechanisms.planning.planner import plan_levels
 from oneoff.mechanisms.space import space_of
-from oneoff.models import BasicBetaLikeness, LDiversity, Model, ValueCaps
+from oneoff.models import BasicBetaLikeness, LDiversity, Limits, Model, ValueCaps
 from oneoff.table import Table
 from tests.twins import box_loss
 from tests.worlds import (
@@ -82,11 +82,11 @@ class Setting:
         return Setting(table, tuple(counts), model.bind(table.sensitive), sweeps)
 
     @cached_property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> Limits:
         counts = np.array(self.counts)
         caps, rows = self.model.caps(counts), int(counts.sum())
         assert caps is not None
-        return Bounds.of(caps, rows, self.model.rule(counts, rows).least_size)
+        return caps.with_least_size(self.model.rule(counts, rows).least_size).up_to(rows)
 
     @cached_property
     def ceilings(self) -> tuple[Fraction, ...]:
@@ -116,7 +116,7 @@ class Setting:
     def eligible(self, block: Block, world: World) -> bool:
         counts = self.count(block, world)
         if counts not in self.allowed:
-            self.allowed[counts] = self.bounds.allow(np.array(counts))
+            self.allowed[counts] = self.bounds.allows(np.array(counts))
         return self.allowed[counts]
 
     def plan(self, counts: Ints) -> list[Level]:
@@ -245,7 +245,7 @@ def test_any_counts_and_ceilings(
 ) -> None:
     model = ValueCaps(dict(zip("abcd"[: len(counts)], promise, strict=False))) if isinstance(promise, list) else promise
     setting = Setting.of(kinds, seed, counts, model, sweeps)
-    assume(setting.bounds.allow(np.array(counts)))
+    assume(setting.bounds.allows(np.array(counts)))
     assert_sound(setting, setting.insider(partial(sound, setting, setting.everybody)))
 
 
@@ -297,7 +297,7 @@ def pilots(setting: Setting, block: Block, world: World) -> list[tuple[int, ...]
     """Every choice of half the people of each value, or nobody, as the counts say."""
     counts = np.array(setting.count(block, world))
     wanted = np.rint(counts / 2).astype(np.int64)
-    if not wanted.any() or not setting.bounds.allow(wanted) or not setting.bounds.allow(counts - wanted):
+    if not wanted.any() or not setting.bounds.allows(wanted) or not setting.bounds.allows(counts - wanted):
         return [()]
     each = [combinations([i for i in block if world[i] == v], some) for v, some in enumerate(wanted.tolist())]
     return [tuple(sorted(chain(*choice))) for choice in product(*each)]

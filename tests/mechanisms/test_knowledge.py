@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from oneoff.mechanisms.levels import Bounds
-from oneoff.mechanisms.partitioning.blocks import Block
-from oneoff.mechanisms.partitioning.knowledge import Knowledge
+from oneoff.mechanisms.planning.blocks import Block
+from oneoff.mechanisms.planning.knowledge import Knowledge
 from oneoff.models import LDiversity
 from oneoff.table import Attribute, Table
 
@@ -37,15 +36,15 @@ def pairs(table: Table) -> Knowledge:
 def test_groups_that_show_a_value_everywhere_hide_who_has_it() -> None:
     """Read off such groups, women seem to have it hardly more often than men; a cut would be refused later."""
     table = near_its_ceiling(200_000)
-    bounds = Bounds.of(LDiversity(2).caps(table.counts), table.rows)
+    bounds = LDiversity(2).caps(table.counts).up_to(table.rows)
     women = np.flatnonzero(table.codes[:, 0] == 0)
-    assert bounds.allow(table.counts)
-    assert not bounds.allow(np.bincount(table.values[women], minlength=6))
+    assert bounds.allows(table.counts)
+    assert not bounds.allows(np.bincount(table.values[women], minlength=6))
     assert not pairs(table).foretells(table, bounds, Block(women, known=women))
 
 
 def test_a_value_far_below_its_ceiling_can_be_foretold() -> None:
     table = near_its_ceiling(20_000)
-    bounds = Bounds.of(LDiversity(1).caps(table.counts), table.rows)
+    bounds = LDiversity(1).caps(table.counts).up_to(table.rows)
     women = np.flatnonzero(table.codes[:, 0] == 0)
     assert pairs(table).foretells(table, bounds, Block(women, known=women))

@@ -10,31 +10,31 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from oneoff.mechanisms.heterogeneous.buckets import pack
-from oneoff.mechanisms.levels import Bounds, Level, one_group
-from oneoff.mechanisms.planner import expected_loss, plan_levels
+from oneoff.mechanisms.planning.buckets import pack
+from oneoff.mechanisms.planning.levels import Level, one_group
+from oneoff.mechanisms.planning.planner import expected_loss, plan_levels
 from oneoff.models import (
     BasicBetaLikeness,
     BetaLikeness,
-    Caps,
     DeltaDisclosure,
     FPrivacy,
     Joined,
     KAnonymity,
     LDiversity,
+    Limits,
     Model,
 )
 
 Ints = npt.NDArray[np.int64]
 
 
-def bounds_of(model: Model, counts: Ints) -> Bounds:
+def bounds_of(model: Model, counts: Ints) -> Limits:
     caps, total = model.caps(counts), int(counts.sum())
     assert caps is not None
-    return Bounds.of(caps, total, model.rule(counts, total).least_size)
+    return caps.with_least_size(model.rule(counts, total).least_size).up_to(total)
 
 
-def assert_kept(levels: list[Level], counts: Ints, bounds: Bounds) -> None:
+def assert_kept(levels: list[Level], counts: Ints, bounds: Limits) -> None:
     """Everybody is used once. |B_v| counts the buckets that hold v at all; floors, those that hold nothing else."""
     used = np.concatenate([level.slots.ravel() for level in levels])
     assert np.array_equal(np.bincount(used, minlength=len(counts)), counts)
@@ -66,7 +66,7 @@ COUNTS = st.lists(st.one_of(st.integers(0, 40), st.integers(0, 3)), min_size=1, 
 def test_plans_use_everybody_once_and_keep_the_ceilings(counts: list[int], model: Model) -> None:
     array = np.array(counts, dtype=np.int64)
     bounds = bounds_of(model, array)
-    assume(bounds.allow(array))
+    assume(bounds.allows(array))
     assert_kept(plan_levels(array, bounds), array, bounds)
 
 
@@ -77,8 +77,8 @@ def test_any_ceiling_for_each_value(counts: list[int], data: st.DataObject) -> N
     share = [Fraction(int(count), int(array.sum())) for count in counts]
     room = [Fraction(data.draw(st.sampled_from([0, 1, 3, 10, 20])), 20) for _ in share]
     ceilings = tuple(own + (1 - own) * more if own else Fraction(1) for own, more in zip(share, room, strict=True))
-    bounds = Bounds.of(Caps(ceilings), int(array.sum()))
-    assert bounds.allow(array)
+    bounds = Limits(ceilings).up_to(int(array.sum()))
+    assert bounds.allows(array)
     assert_kept(plan_levels(array, bounds), array, bounds)
 
 
@@ -88,7 +88,7 @@ def test_whatever_shares_a_bucket_the_ceilings_hold(counts: list[int], l: int, s
     """`pack` may come from public information, and need not suit the counts at all."""
     array = np.array(counts, dtype=np.int64)
     bounds = bounds_of(LDiversity(l), array)
-    assume(bounds.allow(array))
+    assume(bounds.allows(array))
     rng = np.random.default_rng(seed)
 
     def anyhow(left: Ints, buckets: int) -> list[Ints]:
@@ -126,19 +126,19 @@ def test_a_value_that_straddles_two_buckets_is_counted_in_both(beta: str) -> Non
 def test_a_straddling_value_by_hand() -> None:
     """Four of ten have b, 6/10 is its ceiling: with buckets of 4 (a a a b | b b b c | ...) it would be in 2 of 2."""
     counts = np.array([3, 4, 3])
-    bounds = Bounds.of(Caps((Fraction(1, 2), Fraction(6, 10), Fraction(1, 2))), 10)
+    bounds = Limits((Fraction(1, 2), Fraction(6, 10), Fraction(1, 2))).up_to(10)
     levels = plan_levels(counts, bounds)
     assert_kept(levels, counts, bounds)
     with pytest.raises(AssertionError):
         assert_kept([Level(np.array([[0, 0, 0, 1, 1], [1, 1, 2, 2, 2]]))], counts, bounds)
 
 
-def tight(values: int) -> Caps:
+def tight(values: int) -> Limits:
     """The first value has as low a ceiling as it can, the others a generous one."""
-    return Caps((Fraction(1, 100), *[Fraction(1, 2)] * (values - 1)))
+    return Limits((Fraction(1, 100), *[Fraction(1, 2)] * (values - 1)))
 
 
-EDGES: dict[str, tuple[Ints, Model | Caps]] = {
+EDGES: dict[str, tuple[Ints, Model | Limits]] = {
     "1,200 values twice": (np.full(1200, 2), LDiversity(4)),
     "1,200 values, basic beta": (zipf(1200, 6_000, 0.7), BasicBetaLikeness(2)),
     "1,500 values, enhanced beta": (zipf(1500, 30_000, 1.0), BetaLikeness(1)),
@@ -164,8 +164,8 @@ EDGES: dict[str, tuple[Ints, Model | Caps]] = {
 @pytest.mark.parametrize("case", EDGES)
 def test_edges(case: str) -> None:
     counts, promise = EDGES[case]
-    bounds = Bounds.of(promise, int(counts.sum())) if isinstance(promise, Caps) else bounds_of(promise, counts)
-    assert bounds.allow(counts)
+    bounds = promise.up_to(int(counts.sum())) if isinstance(promise, Limits) else bounds_of(promise, counts)
+    assert bounds.allows(counts)
     assert_kept(plan_levels(counts, bounds), counts, bounds)
 
 
@@ -181,7 +181,7 @@ def test_strict_equality_takes_groups_of_the_common_divisor() -> None:
 
 def test_few_large_groups_for_a_rare_value_and_small_ones_for_the_rest() -> None:
     counts = np.array([2, 300, 300, 398])
-    bounds = Bounds.of(Caps((Fraction(1, 100), *[Fraction(1, 2)] * 3)), 1000)
+    bounds = Limits((Fraction(1, 100), *[Fraction(1, 2)] * 3)).up_to(1000)
     levels = plan_levels(counts, bounds)
     assert_kept(levels, counts, bounds)
     rare = [level for level in levels if (level.slots == 0).any()]
@@ -196,6 +196,6 @@ def test_plans_are_a_function_of_the_counts(counts: list[int], model: Model) -> 
     """No chance in it: two blocks with the same counts, or two worlds, are planned alike."""
     array = np.array(counts, dtype=np.int64)
     bounds = bounds_of(model, array)
-    assume(bounds.allow(array))
+    assume(bounds.allows(array))
     one, two = plan_levels(array, bounds), plan_levels(array.copy(), bounds_of(model, array))
     assert [level.slots.tolist() for level in one] == [level.slots.tolist() for level in two]

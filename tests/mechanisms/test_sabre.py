@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, MethodMismatch
+from oneoff.mechanisms.partitioning.leaves import Leaves
 from oneoff.mechanisms.partitioning.mondrian import mondrian
-from oneoff.mechanisms.partitioning.sabre import _job, bucketize, sabre
+from oneoff.mechanisms.partitioning.sabre import _leaves, _served, bucketize, sabre
 from oneoff.mechanisms.space import space_of
+from oneoff.mechanisms.task import task_of
 from oneoff.models import Counts, DeltaProbability, Joined, KAnonymity, LDiversity, Model, Prior, TCloseness
 from oneoff.plans import Partition
 from oneoff.table import Attribute, Hierarchy, Table
@@ -41,8 +43,8 @@ def people(counts: list[int], seed: int = 0) -> Table:
     )  # fmt: skip
 
 
-def job(table: Table, model: Model) -> Any:
-    return _job(table, model, "range", np.random.default_rng(1), lambda _: None)
+def leaves(table: Table, model: Model, rng: np.random.Generator) -> Leaves:
+    return _leaves(task_of("sabre", table, model, rng=rng), _served(model))
 
 
 counts_of_six = st.lists(st.integers(1, 6), min_size=6, max_size=6)
@@ -60,10 +62,10 @@ def test_the_bound_is_the_worst_of_all_groups(
     from oneoff.kernels.sabre import worst_of
 
     model, table = closeness(distance, t), people(counts)
-    made = job(table, model)
-    which = data.draw(st.integers(0, len(made.close.bucket) - 1))
-    bucket = made.close.bucket[which]
-    value_at = np.argsort(made.place[np.cumsum([0, *counts[:-1]])])
+    made = leaves(table, model, np.random.default_rng(1))
+    which = data.draw(st.integers(0, len(made.promise.bucket) - 1))
+    bucket = made.promise.bucket[which]
+    value_at = np.argsort(made.values[np.cumsum([0, *counts[:-1]])])
     buckets = int(bucket[-1]) + 1
     taken = np.array(data.draw(st.lists(st.integers(0, 2), min_size=buckets, max_size=buckets).filter(any)))
     inside = [value_at[bucket == b].tolist() for b in range(len(taken))]
@@ -73,7 +75,7 @@ def test_the_bound_is_the_worst_of_all_groups(
         for chosen in product(*choices)
     )
     scale = {"equal": 2, "ordered": 5, "hierarchical": 6}[distance]
-    assert Fraction(int(worst_of(made.close, which, taken)), scale * sum(counts) * int(taken.sum())) == furthest
+    assert Fraction(int(worst_of(made.promise, which, taken)), scale * sum(counts) * int(taken.sum())) == furthest
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -155,7 +157,7 @@ def test_best_never_loses_more_than_mondrian_or_across(table: Table, t: Fraction
 
 def mondrian_after(table: Table, model: Model, rng: np.random.Generator) -> Partition:
     """Mondrian with the chance that is left when sabre comes to it."""
-    _job(table, model, "range", rng, lambda _: None)
+    leaves(table, model, rng)
     rng.random(table.rows)
     return mondrian(table, model, rng=rng)
 
@@ -192,8 +194,8 @@ def test_an_unknown_variant_is_refused() -> None:
 @settings(max_examples=60)
 @given(tables(), st.sampled_from(["range", "set"]), st.data())
 def test_a_cut_is_weighed_like_the_groups_it_makes(table: Table, numeric_as: str, data: st.DataObject) -> None:
-    from oneoff.kernels.burel import SIDE, room_for
     from oneoff.kernels.groups import total_loss
+    from oneoff.kernels.nodes import SIDE, room_for
     from oneoff.kernels.sabre import _weigh
 
     side = np.array(data.draw(st.lists(st.sampled_from([0, 2]), min_size=table.rows, max_size=table.rows)))

@@ -17,7 +17,6 @@ from oneoff.errors import BadGuarantee, BadValue, HierarchyError
 from oneoff.models import (
     BasicBetaLikeness,
     BetaLikeness,
-    Caps,
     Counts,
     DeltaDisclosure,
     DeltaProbability,
@@ -29,6 +28,7 @@ from oneoff.models import (
     KAnonymity,
     LDiversity,
     Level,
+    Limits,
     Model,
     Prior,
     RecursiveLDiversity,
@@ -143,7 +143,7 @@ def test_sets_have_ceilings_like_values(data: st.DataObject) -> None:
     caps = []
     for chosen in (data.draw(some), data.draw(some)):
         sets = tuple((low, high, cap) for (low, high), cap in dict(chosen).items())
-        caps.append(Caps((Fraction(1),) * values, None, sets))
+        caps.append(Limits((Fraction(1),) * values, None, sets))
         expected = [any(sum(g[low:high]) > cap * sum(g) for low, high, cap in sets) for g in groups]
         assert caps[-1].failing(Counts.of(groups)).tolist() == expected
     both = caps[0].minimum(caps[1])
@@ -255,7 +255,7 @@ def test_caps_say_how_many_people_may_have_a_value(case: Case) -> None:
     for group in groups:
         size = sum(group)
         fits = all(count <= math.floor(cap * size) for count, cap in zip(group, caps.ceiling, strict=True))
-        fits_most = all(count <= caps.most(value, size) for value, count in enumerate(group))
+        fits_most = all(count <= caps.up_to(size).most(size)[value] for value, count in enumerate(group))
         floors = caps.floor or (Fraction(0),) * len(group)
         enough = all(count >= math.ceil(floor * size) for count, floor in zip(group, floors, strict=True))
         assert fits is fits_most

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from model_twins import exp_enclosure
 
 from oneoff.errors import BadGuarantee
-from oneoff.models import BetaLikeness, Caps, Counts, FPrivacy
+from oneoff.models import BetaLikeness, Counts, FPrivacy, Limits
 from oneoff.models.numbers import exp_below, fraction_above, fraction_below, log_below, number, number_text
 
 bounds = st.one_of(
@@ -146,8 +146,8 @@ def test_logarithms_are_worked_out_once() -> None:
     ("cap", "size", "most"), [("0.29", 100, 29), ("0.58", 50, 29), ("1/49", 49, 1), ("0.07", 100, 7), ("1/3", 3, 1)]
 )
 def test_no_person_is_lost_or_gained_at_a_cap(cap: str, size: int, most: int) -> None:
-    caps = Caps((Fraction(cap), Fraction(1)))
-    assert caps.most(0, size) == most
+    caps = Limits((Fraction(cap), Fraction(1)))
+    assert caps.up_to(size).most(size)[0] == most
     assert not caps.failing(Counts.of([most, size - most])).any()
     assert caps.failing(Counts.of([most + 1, size - most - 1])).all()
 
@@ -158,7 +158,7 @@ def test_no_person_is_lost_or_gained_at_a_cap(cap: str, size: int, most: int) ->
 def test_f_privacy_counts_as_its_integer_formula(theta: int, n: int, o: int, size: int) -> None:
     most = min(size, (50 * theta * o + n) * size // (50 * n))  # f' = (50 theta o + n) / (50 n)
     model, prior = FPrivacy(theta, "0.02"), [o, n - o]
-    assert model.caps(prior).most(0, size) == most
+    assert model.caps(prior).up_to(size).most(size)[0] == most
     for count in range(size + 1):
         rest_fits = (size - count) * 50 * n <= (50 * theta * (n - o) + n) * size
         assert model.holds([count, size - count], prior) is (count <= most and rest_fits)
@@ -167,8 +167,8 @@ def test_f_privacy_counts_as_its_integer_formula(theta: int, n: int, o: int, siz
 @given(st.fractions(0, 1), st.integers(1, 200), st.integers(0, 200))
 def test_ratios_decide_as_the_cap_itself(cap: Fraction, size: int, count: int) -> None:
     count = min(count, size)
-    caps = Caps((cap, Fraction(1)))
-    numerator, denominator = caps.ratios(size)
+    caps = Limits((cap, Fraction(1)))
+    numerator, denominator = caps.up_to(size).rows[:2]
     fits = Fraction(count, size) <= cap
     assert (count * int(denominator[0]) <= int(numerator[0]) * size) is fits
-    assert (count <= caps.most(0, size)) is fits
+    assert (count <= int(caps.up_to(size).most(size)[0])) is fits

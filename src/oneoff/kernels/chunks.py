@@ -17,14 +17,12 @@ class Chunk(NamedTuple):
 
     first   [groups + 1]               where the members of each group begin
     code    [members, attributes + 1]  the numbers of a member's codes and, at the end, of the value
-    count   [groups, numbers + 1]      members of each group with each number
+    count   [groups, numbers]          members of each group with each number
     box     [4, groups, attributes]    the lowest number of each attribute in the group, an inner low and high one, and
                                        the highest; its users say what they keep there
-    means   [numbers + 1]              the place of a code (`kernels.space.place`)
+    means   [numbers]                  the place of a code (`kernels.space.place`)
     span    [attributes + 2]           where the numbers of each attribute begin, those of the values, and the end
-    limits  [4, numbers + 1]           the ceiling and the floor of a value
-
-    Where values play no part, everybody has the last number as value.
+    limits  [4, numbers]               the ceiling and the floor of a value (`kernels.limits`)
     """
 
     first: Any
@@ -50,15 +48,14 @@ def chunk_of(codes: Any, values: Any, space: Any, limits: Any, start: Any, membe
     for i in range(k):
         first[i + 1] = first[i] + start[groups[i] + 1] - start[groups[i]]
     code = np.empty((first[k], d + 1), np.uint32)
-    number, by_value, m = np.full(width + limits.shape[1], -1, np.int64), limits.shape[1] > 0, 0
+    number, m = np.full(width + limits.shape[1], -1, np.int64), 0
     for i in range(k):
         for q in range(start[groups[i]], start[groups[i] + 1]):
             for a in range(d):
                 code[m, a] = space.attribute[a, OFFSET] + codes[member[q], a]
                 number[code[m, a]] = 0
-            code[m, d] = width + values[member[q]] if by_value else 0
-            if by_value:
-                number[code[m, d]] = 0
+            code[m, d] = width + values[member[q]]
+            number[code[m, d]] = 0
             m += 1
     span = _number(space, number)
     return _filled(space, limits, first, code, number, span)
@@ -85,9 +82,8 @@ def _number(space: Any, number: Any) -> Any:
 def _filled(space: Any, limits: Any, first: Any, code: Any, number: Any, span: Any) -> Any:
     """The chunk, once everything in it has a number."""
     (many, d), width, found, k = (code.shape[0], code.shape[1] - 1), len(space.position), span[-1], len(first) - 1
-    means, local = np.zeros(found + 1, np.int32), np.zeros((4, found + 1), np.int64)
-    local[0], local[1], local[3] = 1, 1, 1
-    count, i = np.zeros((k, found + 1), np.int32), 0
+    means, local = np.zeros(found, np.int32), np.zeros((4, found), np.int64)
+    count, i = np.zeros((k, found), np.int32), 0
     for m in range(many):
         while m == first[i + 1]:
             i += 1
@@ -96,10 +92,9 @@ def _filled(space: Any, limits: Any, first: Any, code: Any, number: Any, span: A
             code[m, a] = number[x]
             means[number[x]] = place(space, a, x - space.attribute[a, OFFSET])
         x = code[m, d]
-        code[m, d] = number[x] if x >= width else found
-        if x >= width:
-            for f in range(4):
-                local[f, number[x]] = limits[f, x - width]
+        code[m, d] = number[x]
+        for f in range(4):
+            local[f, number[x]] = limits[f, x - width]
         for a in range(d + 1):
             count[i, code[m, a]] += 1
     return Chunk(first, code, count, np.zeros((4, k, d), np.int32), means, span, local)

@@ -13,8 +13,9 @@ import numpy as np
 from numba import njit
 
 from oneoff.kernels.chunks import chunk_of, unit
+from oneoff.kernels.limits import CEILING, CEILING_OF, FLOOR, FLOOR_OF
 from oneoff.kernels.matching import rematch
-from oneoff.kernels.space import span_loss
+from oneoff.kernels.space import NODE, RANGE, SET, span_loss
 from oneoff.kernels.threads import spread
 
 __all__ = ["offers", "redeal"]
@@ -38,7 +39,7 @@ def redeal(
 
     order   groups along a curve; those of chunk c are order[begin[c] : begin[c + 1]]
     offers  [groups, deals] the place of the member that a group offers in a deal, or -1
-    limits  ceilings and floors of the promise (`models.Rule.limits`), or no columns when values play no part
+    limits  ceilings and floors of the promise (`kernels.limits`)
     soft    between 0 and 1: how much the price also counts what few in a group have, though its box covers it already,
             and numbers beyond those of all but the outer twenty-fifths; at 0 the loss never rises
     """
@@ -52,7 +53,7 @@ def redeal(
 class _Table(NamedTuple):
     """Prices of everything, group by group.
 
-    price  [groups, numbers + 1]   of a category or node; of a value, 1 where it must not be taken
+    price  [groups, numbers]       of a category or node; of a value, 1 where it must not be taken
     toll   [attributes, 9]         of a category that so many others in the group have
     sets, ranges                   attributes with prices in the list, and those whose prices follow from their box
     """
@@ -125,14 +126,14 @@ def _priced(space: Any, chunk: Any, soft: float) -> Any:
     k, d = len(chunk.count), len(space.attribute)
     kinds = space.attribute[:, 0]
     price, toll = np.zeros(chunk.count.shape, np.int32), np.zeros((d, 9), np.int32)
-    table = _Table(price, toll, np.flatnonzero(kinds != 0), np.flatnonzero(kinds == 0))
+    table = _Table(price, toll, np.flatnonzero(kinds != RANGE), np.flatnonzero(kinds == RANGE))
     for a in range(d):
         toll[a, 0] = unit(space, a)
         for have in range(1, 8):
             toll[a, have] = int(soft * unit(space, a)) >> (have + 1)
     for g in range(k):
         for a in range(d):
-            if kinds[a] == 1:
+            if kinds[a] == SET:
                 for x in range(chunk.span[a], chunk.span[a + 1]):
                     price[g, x] = toll[a, min(chunk.count[g, x], 8)]
             else:
@@ -161,7 +162,7 @@ def _span(space: Any, chunk: Any, table: Any, g: int, a: int, low: int, high: in
         found += count[inner_high]
     box = chunk.box[:, g, a]
     box[0], box[1], box[2], box[3] = low, inner_low, inner_high, high
-    if space.attribute[a, 0] == 2:
+    if space.attribute[a, 0] == NODE:
         means = chunk.means
         now = span_loss(space, a, means[low], means[high], 0)
         for x in range(chunk.span[a], chunk.span[a + 1]):
@@ -173,7 +174,7 @@ def _span(space: Any, chunk: Any, table: Any, g: int, a: int, low: int, high: in
 def _bar(chunk: Any, table: Any, g: int, v: int) -> None:
     """One more with this value would be too many."""
     size, limits = chunk.first[g + 1] - chunk.first[g], chunk.limits
-    table.price[g, v] = (chunk.count[g, v] + 1) * limits[1, v] > limits[0, v] * size
+    table.price[g, v] = (chunk.count[g, v] + 1) * limits[CEILING_OF, v] > limits[CEILING, v] * size
 
 
 @njit(cache=True)
@@ -183,13 +184,12 @@ def _count(space: Any, chunk: Any, table: Any, g: int, code: Any, step: int) -> 
     for a in range(d):
         x = code[a]
         count[x] += step
-        if space.attribute[a, 0] == 1:
+        if space.attribute[a, 0] == SET:
             price[x] = table.toll[a, min(count[x], 8)]
         elif x <= chunk.box[1, g, a] or x >= chunk.box[2, g, a]:
             _span(space, chunk, table, g, a, min(x, chunk.box[0, g, a]), max(x, chunk.box[3, g, a]))
     count[code[d]] += step
-    if code[d] < chunk.span[d + 1]:
-        _bar(chunk, table, g, code[d])
+    _bar(chunk, table, g, code[d])
 
 
 @njit(cache=True)
@@ -233,7 +233,7 @@ def _prices(chunk: Any, table: Any, deal: Any, i: int, many: int, soft: float, s
         for t in range(len(table.ranges)):
             _add_beyond(chunk, g, table.ranges[t], deal.place[t], many, soft if size > 2 else 0.0, sums)
     given, limits = deal.look[i, sets], chunk.limits
-    if chunk.count[g, given] * limits[3, given] < limits[2, given] * size:  # somebody else must have the same value
+    if chunk.count[g, given] * limits[FLOOR_OF, given] < limits[FLOOR, given] * size:  # another must have the value
         for j in range(many):
             price[j] = sums[j] * size if deal.look[j, sets] == given else _NEVER
         return
@@ -338,7 +338,7 @@ def _oddness(codes: Any, space: Any, people: Any, seen: Any) -> Any:
 @njit(cache=True)
 def _outlying(space: Any, a: int, x: int, low: int, high: int, seen: Any) -> float:
     """How much smaller attribute a of a box would be without code x."""
-    if space.attribute[a, 0] == 1:
+    if space.attribute[a, 0] == SET:
         return space.unit[a]
     if low < x < high:
         return 0.0

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from oneoff.kernels.matching import hungarian
-from oneoff.kernels.space import place, span_loss
+from oneoff.kernels.space import RANGE, SET, place, span_loss
 from oneoff.kernels.threads import spread
 
 __all__ = ["assemble", "total_loss"]
@@ -69,7 +69,7 @@ def _prices(codes: Any, space: Any, group: Any, many: int, table: Any, toll: Any
     for j in range(table.shape[1]):
         price[j] = 0
     for a in range(codes.shape[1]):
-        if space.attribute[a, 0] == 1:
+        if space.attribute[a, 0] == SET:
             _set_prices(codes, space, group, many, a, table[a], toll, price)
         else:
             _range_prices(codes, space, group, many, a, table[a], price)
@@ -94,7 +94,7 @@ def _range_prices(codes: Any, space: Any, group: Any, many: int, a: int, code: A
     for m in range(many):
         x = place(space, a, codes[group[m], a])
         low, high = min(low, x), max(high, x)
-    if space.attribute[a, 0] == 0:
+    if space.attribute[a, 0] == RANGE:
         for j in range(len(code)):
             price[j] += max(low - code[j], 0) + max(code[j] - high, 0)
         return

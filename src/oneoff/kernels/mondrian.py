@@ -18,7 +18,7 @@ from numba import njit
 
 from oneoff.kernels.rules import allows
 from oneoff.kernels.sort import sort_ints
-from oneoff.kernels.space import span_loss
+from oneoff.kernels.space import SET, span_loss
 
 __all__ = ["cut", "working_space"]
 
@@ -32,6 +32,9 @@ EDGES, CANDIDATES = 7, 8  # where the pieces between boundaries begin; positions
 HIST, ORDER, SLOT = 9, 10, 11  # codes of a node: how often, in cutting order, place in that order
 SEEN_LEFT, SEEN_RIGHT = 12, 13  # when a code was last seen, to count distinct ones
 LEFT, RIGHT, TOUCHED = 14, 15, 16  # sensitive values of both halves
+
+
+NODES, GROUPS, DONE, STAMP = 0, 1, 2, 3  # of the cursor: nodes on the stack, groups made, rows in groups, last stamp
 
 
 def working_space(values: Any, tie: Any, all_codes: int, many_values: int) -> Any:
@@ -53,9 +56,9 @@ def cut(
     in place. In nodes of at most `thorough` people every admissible boundary is tried.
     """
     looked = 0
-    while cursor[0] > 0 and looked < budget:
-        cursor[0] -= 1
-        first, last = stack[cursor[0], 0], stack[cursor[0], 1]
+    while cursor[NODES] > 0 and looked < budget:
+        cursor[NODES] -= 1
+        first, last = stack[cursor[NODES], 0], stack[cursor[NODES], 1]
         looked += last - first
         at = np.int64(0)
         if last - first >= 2 * rule.least_size and last - first > 1:
@@ -67,14 +70,14 @@ def cut(
                 work[RIGHT, work[TOUCHED, i]] = 0
         if at == 0:
             for i in range(first, last):
-                group[work[ROWS, i]] = cursor[1]
-            cursor[1] += 1
-            cursor[2] += last - first
+                group[work[ROWS, i]] = cursor[GROUPS]
+            cursor[GROUPS] += 1
+            cursor[DONE] += last - first
         else:
             _divide(codes, spare, first, last, at, work)
-            stack[cursor[0], 0], stack[cursor[0], 1] = first, first + at
-            stack[cursor[0] + 1, 0], stack[cursor[0] + 1, 1] = first + at, last
-            cursor[0] += 2
+            stack[cursor[NODES], 0], stack[cursor[NODES], 1] = first, first + at
+            stack[cursor[NODES] + 1, 0], stack[cursor[NODES] + 1, 1] = first + at, last
+            cursor[NODES] += 2
 
 
 @njit(cache=True)
@@ -170,7 +173,7 @@ def _order_codes(codes: Any, kind: int, first: int, last: int, j: int, work: Any
             order[distinct] = c
             distinct += 1
         hist[c] += 1
-    if kind == 1:  # plain categories: the most common first, ties by code
+    if kind == SET:  # plain categories: the most common first, ties by code
         for i in range(distinct):
             order[i] -= hist[order[i]] * many
         sort_ints(order, distinct)
@@ -281,11 +284,11 @@ def _loss(codes: Any, space: Any, first: int, last: int, at: int, limit: float, 
     """People times loss when the rows placed before `at` are divided from the others; stops once above the limit."""
     total = 0.0
     for j in range(codes.shape[1]):
-        cursor[3] += 1  # a new stamp makes `seen` empty
-        stamp, offset = cursor[3], space.attribute[j, 1]
+        cursor[STAMP] += 1  # a new stamp makes `seen` empty
+        stamp, offset = cursor[STAMP], space.attribute[j, 1]
         low_left, high_left, low_right, high_right = np.int64(2**31), np.int64(-1), np.int64(2**31), np.int64(-1)
         left, right = np.int64(0), np.int64(0)
-        if space.attribute[j, 0] == 1:
+        if space.attribute[j, 0] == SET:
             for i in range(first, last):
                 c = offset + codes[i, j]
                 if work[PLACE, i] < at:

@@ -12,10 +12,15 @@ import numpy as np
 from numba import njit
 
 from oneoff.kernels.chunks import chunk_of, unit
-from oneoff.kernels.space import span_loss
+from oneoff.kernels.limits import CEILING, CEILING_OF, FLOOR, FLOOR_OF
+from oneoff.kernels.space import RANGE, SET, span_loss
 from oneoff.kernels.threads import spread
 
 __all__ = ["move"]
+
+
+# Columns of what is known about a group.
+SIZE, LOSS, NEEDED, FOR, ELSE = 0, 1, 2, 3, 4
 
 
 class _State(NamedTuple):
@@ -23,7 +28,7 @@ class _State(NamedTuple):
 
     home   [members]    the group of each
     about  [groups, 5]  size, loss of the box, people it must have for its ceilings, the value for which it must, and
-                        people it must have for its other values
+                        people it must have for its other values (SIZE, LOSS, NEEDED, FOR, ELSE)
     toll   [attributes]  the loss of one more category, -1 for attributes with an order
     floors              has any value a floor
     """
@@ -40,7 +45,7 @@ def move(
     """The group of every row after moves that each lower the loss and keep the promise.
 
     order   groups along a curve; those of chunk c are order[begin[c] : begin[c + 1]], and people move inside a chunk
-    limits  ceilings and floors of the promise (`models.Rule.limits`), or no columns when values play no part
+    limits  ceilings and floors of the promise (`kernels.limits`)
     least   people a group must have
 
     First everybody goes where it lowers the loss most; then groups dissolve whose members lose less elsewhere. A
@@ -83,9 +88,11 @@ def _move(
 def _state(space: Any, chunk: Any, least: int) -> Any:
     """Everybody is put into its group again, one by one."""
     k, d = len(chunk.count), chunk.code.shape[1] - 1
-    home, toll, floors = np.empty(len(chunk.code), np.int64), np.empty(d, np.int64), chunk.limits[2].max() > 0
+    home, toll, floors = np.empty(len(chunk.code), np.int64), np.empty(d, np.int64), False
+    for v in range(chunk.span[d], chunk.span[d + 1]):
+        floors = floors or chunk.limits[FLOOR, v] > 0
     for a in range(d):
-        toll[a] = unit(space, a) if space.attribute[a, 0] == 1 else -1
+        toll[a] = unit(space, a) if space.attribute[a, 0] == SET else -1
     state = _State(home, np.zeros((k, 5), np.int64), toll, floors)
     chunk.count[:] = 0
     for g in range(k):
@@ -98,7 +105,7 @@ def _state(space: Any, chunk: Any, least: int) -> Any:
 @njit(cache=True)
 def _span(space: Any, chunk: Any, a: int, low: int, high: int) -> int:
     """What a range or a node loses, from one code to another."""
-    if space.attribute[a, 0] == 0:
+    if space.attribute[a, 0] == RANGE:
         return chunk.means[high] - chunk.means[low]
     return int(span_loss(space, a, chunk.means[low], chunk.means[high], 0) * 2**19 + 0.5)
 
@@ -106,19 +113,19 @@ def _span(space: Any, chunk: Any, a: int, low: int, high: int) -> int:
 @njit(cache=True)
 def _join(space: Any, chunk: Any, state: Any, m: int, g: int) -> None:
     """Member m becomes one of group g."""
-    first, d = state.about[g, 0] == 0, chunk.code.shape[1] - 1
+    first, d = state.about[g, SIZE] == 0, chunk.code.shape[1] - 1
     for a in range(d):
         x = chunk.code[m, a]
         if first:
             chunk.box[0, g, a] = chunk.box[3, g, a] = x
         elif state.toll[a] >= 0:
-            state.about[g, 1] += state.toll[a] if chunk.count[g, x] == 0 else 0
+            state.about[g, LOSS] += state.toll[a] if chunk.count[g, x] == 0 else 0
         elif x < chunk.box[0, g, a] or x > chunk.box[3, g, a]:
-            state.about[g, 1] += _beyond(space, chunk, g, a, x)
+            state.about[g, LOSS] += _beyond(space, chunk, g, a, x)
             chunk.box[0, g, a], chunk.box[3, g, a] = min(x, chunk.box[0, g, a]), max(x, chunk.box[3, g, a])
         chunk.count[g, x] += 1
     chunk.count[g, chunk.code[m, d]] += 1
-    state.about[g, 0] += 1
+    state.about[g, SIZE] += 1
     state.home[m] = g
 
 
@@ -126,11 +133,11 @@ def _join(space: Any, chunk: Any, state: Any, m: int, g: int) -> None:
 def _leave(space: Any, chunk: Any, state: Any, m: int) -> None:
     """Member m is in its group no longer."""
     g, d = state.home[m], chunk.code.shape[1] - 1
-    state.about[g, 1] -= _saved(space, chunk, state, m)
-    state.about[g, 0] -= 1
+    state.about[g, LOSS] -= _saved(space, chunk, state, m)
+    state.about[g, SIZE] -= 1
     for a in range(d):
         chunk.count[g, chunk.code[m, a]] -= 1
-        if state.about[g, 0] > 0 and state.toll[a] < 0:
+        if state.about[g, SIZE] > 0 and state.toll[a] < 0:
             chunk.box[0, g, a] = _next(chunk, g, chunk.box[0, g, a], 1)
             chunk.box[3, g, a] = _next(chunk, g, chunk.box[3, g, a], -1)
     chunk.count[g, chunk.code[m, d]] -= 1
@@ -148,7 +155,7 @@ def _next(chunk: Any, g: int, x: int, step: int) -> int:
 def _saved(space: Any, chunk: Any, state: Any, m: int) -> int:
     """How much less the box of its group loses without member m."""
     g, saved = state.home[m], 0
-    if state.about[g, 0] == 1:
+    if state.about[g, SIZE] == 1:
         return 0
     for a in range(chunk.code.shape[1] - 1):
         x = int(chunk.code[m, a])
@@ -177,12 +184,12 @@ def _require(chunk: Any, state: Any, g: int, d: int, least: int) -> None:
     first, who, second = least, -1, least
     for v in range(chunk.span[d], chunk.span[d + 1]):
         if chunk.count[g, v] > 0:
-            needed = -(-chunk.count[g, v] * chunk.limits[1, v] // chunk.limits[0, v])
+            needed = -(-chunk.count[g, v] * chunk.limits[CEILING_OF, v] // chunk.limits[CEILING, v])
             if needed > first:
                 first, who, second = needed, v, first
             elif needed > second:
                 second = needed
-    state.about[g, 2], state.about[g, 3], state.about[g, 4] = first, who, second
+    state.about[g, NEEDED], state.about[g, FOR], state.about[g, ELSE] = first, who, second
 
 
 @njit(cache=True)
@@ -199,21 +206,23 @@ def _change(space: Any, chunk: Any, state: Any, m: int, g: int, least: int) -> N
 def _may_leave(chunk: Any, state: Any, m: int) -> bool:
     """The group of member m keeps the promise without it."""
     g, v, limits = state.home[m], chunk.code[m, -1], chunk.limits
-    size, have = state.about[g, 0] - 1, chunk.count[g, v] - 1
-    if size < 1 or size < state.about[g, 4 if v == state.about[g, 3] else 2]:
+    size, have = state.about[g, SIZE] - 1, chunk.count[g, v] - 1
+    if size < 1 or size < state.about[g, ELSE if v == state.about[g, FOR] else NEEDED]:
         return False
-    return have * limits[1, v] <= limits[0, v] * size and have * limits[3, v] >= limits[2, v] * size
+    if have * limits[CEILING_OF, v] > limits[CEILING, v] * size:
+        return False
+    return have * limits[FLOOR_OF, v] >= limits[FLOOR, v] * size
 
 
 @njit(cache=True)
 def _may_join(chunk: Any, state: Any, m: int, g: int) -> bool:
     """Group g keeps the promise with member m too."""
-    v, size, limits = chunk.code[m, -1], state.about[g, 0] + 1, chunk.limits
-    if (chunk.count[g, v] + 1) * limits[1, v] > limits[0, v] * size:
+    v, size, limits = chunk.code[m, -1], state.about[g, SIZE] + 1, chunk.limits
+    if (chunk.count[g, v] + 1) * limits[CEILING_OF, v] > limits[CEILING, v] * size:
         return False
     if state.floors:
         for w in range(chunk.span[-2], chunk.span[-1]):
-            if (chunk.count[g, w] + (w == v)) * limits[3, w] < limits[2, w] * size:
+            if (chunk.count[g, w] + (w == v)) * limits[FLOOR_OF, w] < limits[FLOOR, w] * size:
                 return False
     return True
 
@@ -229,9 +238,9 @@ def _best_home(space: Any, chunk: Any, state: Any, m: int, budget: int) -> Any:
     count, box, toll, d = chunk.count, chunk.box, state.toll, len(chunk.code[m]) - 1
     for step in range(1, max(own + 1, k - own)):
         for g in (own - step, own + step):
-            if g < 0 or g >= k or state.about[g, 0] == 0 or state.about[g, 1] >= budget:
+            if g < 0 or g >= k or state.about[g, SIZE] == 0 or state.about[g, LOSS] >= budget:
                 continue
-            size, cost = state.about[g, 0] + 1, state.about[g, 1]
+            size, cost = state.about[g, SIZE] + 1, state.about[g, LOSS]
             for a in range(d):
                 x = code[a]
                 if toll[a] >= 0:
@@ -251,7 +260,7 @@ def _relocate(space: Any, chunk: Any, state: Any, least: int) -> None:
     for m in range(len(chunk.code)):
         if _may_leave(chunk, state, m):
             g = state.home[m]
-            gain = state.about[g, 1] + (state.about[g, 0] - 1) * _saved(space, chunk, state, m)
+            gain = state.about[g, LOSS] + (state.about[g, SIZE] - 1) * _saved(space, chunk, state, m)
             home, _ = _best_home(space, chunk, state, m, gain)
             if home >= 0:
                 _change(space, chunk, state, m, home, least)
@@ -263,7 +272,7 @@ def _dissolve(space: Any, chunk: Any, state: Any, least: int) -> None:
     away = np.empty(len(chunk.code), np.int64)
     for g in range(len(state.about)):
         gone = _send_away(space, chunk, state, g, least, away)
-        if state.about[g, 0] > 0:
+        if state.about[g, SIZE] > 0:
             for t in range(gone - 1, -1, -1):
                 _change(space, chunk, state, away[t], g, least)
 
@@ -274,7 +283,7 @@ def _send_away(space: Any, chunk: Any, state: Any, g: int, least: int, away: Any
 
     Those at the edge of the box go first: they are the most expensive, so that a vain attempt ends early.
     """
-    budget, gone = state.about[g, 0] * state.about[g, 1], 0
+    budget, gone = state.about[g, SIZE] * state.about[g, LOSS], 0
     for inner in range(2 if budget > 0 else 0):
         for m in range(len(chunk.code)):
             if state.home[m] != g or (inner == 0 and _saved(space, chunk, state, m) == 0):

@@ -1,4 +1,4 @@
-"""Which sensitive values should share a bucket (the loop of `mechanisms.partitioning.knowledge`)."""
+"""Which sensitive values should share a bucket (the loop of `mechanisms.planning.knowledge`)."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from oneoff.kernels.limits import BELOW, CEILING, CEILING_OF, FLOOR, FLOOR_OF
 from oneoff.kernels.sort import sort_ints
 
 __all__ = ["allows", "allows_groups"]
@@ -27,13 +28,13 @@ def allows(rule: Any, count: Any, touched: Any, many: int, size: int) -> bool:
         c = count[v]
         if c > 0:
             distinct += 1
-            if c * limits[1, v] > limits[0, v] * size:
+            if c * limits[CEILING_OF, v] > limits[CEILING, v] * size:
                 return False
     if distinct < rule.least_distinct:
         return False
     if rule.floors > 0:
         for v in range(limits.shape[1]):
-            if count[v] * limits[3, v] < limits[2, v] * size:
+            if count[v] * limits[FLOOR_OF, v] < limits[FLOOR, v] * size:
                 return False
     if rule.least_entropy > 0 and not _varied(rule.least_entropy, count, touched, many, size, distinct):
         return False
@@ -41,7 +42,7 @@ def allows(rule: Any, count: Any, touched: Any, many: int, size: int) -> bool:
         if not _recursive(rule.recursive[p], count, touched, many, size):
             return False
     for p in range(len(rule.distances)):
-        if not _close(rule.distances[p], rule.ranges, limits[4], rule.total, count, size):
+        if not _close(rule.distances[p], rule.ranges, limits[BELOW], rule.total, count, size):
             return False
     return rule.sets == 0 or _below_ceilings(rule.ranges, rule.sets, count, size)
 

@@ -4,7 +4,7 @@ Values have places in an order; a bucket is a range of places. A group is descri
 each bucket. Whoever they are, its distance is at most `_worst`: a distance is convex, so it is largest when everybody
 of a bucket has the same value, and which value that is matters for each bucket by itself.
 
-Trees of groups, who goes where, and losses are those of `kernels.burel`, with its working space.
+Trees of groups with their working space are in `kernels.nodes`, who goes where in `kernels.retrieval`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.burel import (
+from oneoff.kernels.losses import loss_of_node
+from oneoff.kernels.nodes import (
     ASSIGNED,
     BEST,
+    GOES_LEFT,
     GROUP,
     GROUP_MANY,
     GROUP_SIZE,
@@ -31,15 +33,14 @@ from oneoff.kernels.burel import (
     WHICH,
     find_boundary,
     is_blurred,
-    loss_of_node,
     make_children,
     plant,
     pop_node,
-    retrieve,
     room_for,
     settle,
     try_cut,
 )
+from oneoff.kernels.retrieval import retrieve
 from oneoff.kernels.space import SET, span_loss
 
 __all__ = ["ACROSS", "HALVES", "Closeness", "divide", "worst_of"]
@@ -54,7 +55,7 @@ _STEPS = 4  # between the shares people have on their side of a cut and those of
 
 
 class Closeness(NamedTuple):
-    """What every group must keep.
+    """What every group must keep: t-closeness, with the values in places and the buckets that are tried.
 
     tiers  [2 levels + 1, places]  the node of each place on every level of a hierarchy, from the values upwards; the
                                    people of that node in the whole table; last, people at lower places
@@ -171,7 +172,7 @@ def worst_of(close: Any, which: int, taken: Any) -> int:
 
 @njit(cache=True)
 def _allowed(
-    close: Any, region: int, many: int, right: int, people: int, buckets: int, frame: Any, work: Any
+    close: Any, region: int, many: int, right: bool, people: int, buckets: int, frame: Any, work: Any
 ) -> bool:  # fmt: skip
     """May one side of the split in LEFT be a group?"""
     if people < close.least or people == 0:
@@ -186,8 +187,8 @@ def _allowed(
 
 @njit(cache=True)
 def _both(close: Any, region: int, many: int, left: int, size: int, buckets: int, frame: Any, work: Any) -> bool:
-    return _allowed(close, region, many, 0, left, buckets, frame, work) and _allowed(
-        close, region, many, 1, size - left, buckets, frame, work
+    return _allowed(close, region, many, False, left, buckets, frame, work) and _allowed(
+        close, region, many, True, size - left, buckets, frame, work
     )
 
 
@@ -255,7 +256,7 @@ def _best_cut(
     close: Any, space: Any, local: Any, axes: Any, region: int, size: int, many: int, buckets: int, parts: int,
     edge: Any, seen: Any, frame: Any, work: Any,
 ) -> tuple[int, int]:  # fmt: skip
-    """The best turn (see `burel.try_cut`) and how many go left in it; KEPT says how many of each bucket."""
+    """The best turn (see `nodes.try_cut`) and how many go left in it; KEPT says how many of each bucket."""
     best, gone, least = np.int64(-1), np.int64(0), np.inf
     for a in range(local.shape[1]):
         if local[axes[a, region], a] == local[axes[a, region + size - 1], a]:
@@ -292,7 +293,7 @@ def _weigh(
         here, there, offset = 0, 0, space.attribute[c, 1]
         if space.attribute[c, 0] == SET:
             for k in range(region, region + size):
-                code, bit = offset + local[axes[c, k], c], 1 if work[SIDE, axes[c, k]] == 0 else 2
+                code, bit = offset + local[axes[c, k], c], 1 if work[SIDE, axes[c, k]] == GOES_LEFT else 2
                 if seen[code] & bit == 0:
                     seen[code] |= bit
                     here, there = here + (bit == 1), there + (bit == 2)

@@ -6,7 +6,6 @@ here knows how a release is made.
 """
 
 from oneoff.models.bounds import FPrivacy, RhoPrivacy, ValueCaps
-from oneoff.models.caps import Caps
 from oneoff.models.closeness import TCloseness
 from oneoff.models.counts import Counts, Prior
 from oneoff.models.disclosure import DeltaDisclosure
@@ -19,8 +18,11 @@ from oneoff.models.likeness import (
     HierarchyBetaLikeness,
     TwoSidedBetaLikeness,
 )
+from oneoff.models.limits import Limits
 from oneoff.models.model import CapModel, Level, Model
 from oneoff.models.spec import EXAMPLES, parse
+
+Caps = Limits  # its former name
 
 __all__ = [
     "EXAMPLES",
@@ -39,6 +41,7 @@ __all__ = [
     "KAnonymity",
     "LDiversity",
     "Level",
+    "Limits",
     "Model",
     "Prior",
     "RecursiveLDiversity",

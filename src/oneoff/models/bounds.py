@@ -16,12 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from oneoff.errors import BadGuarantee, UnreadableFile, listing
-from oneoff.models.caps import Caps
 from oneoff.models.counts import Counts, Prior
+from oneoff.models.limits import Limits
 from oneoff.models.model import (
     INFINITE,
     CapModel,
-    Floats,
     Level,
     Model,
     exact_maximum,
@@ -32,6 +31,7 @@ from oneoff.models.model import (
 )
 from oneoff.models.numbers import Number, number, number_text
 from oneoff.table import Attribute
+from oneoff.table.arrays import Floats
 from oneoff.table.hierarchy import label_texts
 
 __all__ = ["FPrivacy", "RhoPrivacy", "ValueCaps"]
@@ -45,6 +45,7 @@ class FPrivacy(CapModel):
     base: Fraction
 
     name = "f-privacy"
+    parameter_name = "theta"
 
     def __init__(self, theta: Number, base: Number = "0.02") -> None:
         object.__setattr__(self, "theta", parameter(theta, "theta of f-privacy", least=0))
@@ -59,8 +60,8 @@ class FPrivacy(CapModel):
             f"plus {float(self.base):g}"
         )
 
-    def exact_caps(self, prior: Prior) -> Caps:
-        return Caps(tuple(min(Fraction(1), self.theta * p + self.base) for p in prior.shares))
+    def exact_caps(self, prior: Prior) -> Limits:
+        return Limits(tuple(min(Fraction(1), self.theta * p + self.base) for p in prior.shares))
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
         return maximum_by_group(counts, np.maximum(self._theta_needed(counts, prior), 0.0))
@@ -78,12 +79,6 @@ class FPrivacy(CapModel):
             needed = np.where(occurring, needed, -INFINITE)
         return max(Fraction(0), exact_maximum(counts, needed, exact)) if occurring.any() else Fraction(0)
 
-    def parameter(self) -> Level:
-        return self.theta
-
-    def at(self, level: Level) -> FPrivacy:
-        return FPrivacy(level, self.base)
-
     def _theta_needed(self, counts: Counts, prior: Prior) -> Floats:
         over = shares(counts) - float(self.base)
         p = prior_shares(counts, prior)
@@ -100,6 +95,7 @@ class ValueCaps(CapModel):
     ceilings: tuple[Fraction, ...] = ()  # in the order of the value codes, filled in by `bind`
 
     name = "f-privacy"
+    parameter_name = "scale"
 
     def __init__(
         self,
@@ -172,13 +168,13 @@ class ValueCaps(CapModel):
             )
         return replace(self, ceilings=tuple(named[label] for label in labels))
 
-    def exact_caps(self, prior: Prior) -> Caps:
+    def exact_caps(self, prior: Prior) -> Limits:
         ceilings = self._ceilings()
         if len(ceilings) != prior.values:
             raise BadGuarantee(
                 "the caps do not fit the values", allowed=f"{prior.values} caps", got=f"{len(ceilings)} caps"
             )
-        return Caps(tuple(min(Fraction(1), self.scale * cap) for cap in ceilings))
+        return Limits(tuple(min(Fraction(1), self.scale * cap) for cap in ceilings))
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
         return maximum_by_group(counts, self._scale_needed(counts))
@@ -187,12 +183,6 @@ class ValueCaps(CapModel):
         ceilings = self._ceilings()
         needed = self._scale_needed(counts)
         return exact_maximum(counts, needed, lambda value, count, size: Fraction(count, size) / ceilings[value])
-
-    def parameter(self) -> Level:
-        return self.scale
-
-    def at(self, level: Level) -> ValueCaps:
-        return ValueCaps(self.caps_by_label, self.source, level, self.ceilings)
 
     def _scale_needed(self, counts: Counts) -> Floats:
         needed: Floats = shares(counts) / np.array([float(cap) for cap in self._ceilings()])[counts.value]
@@ -210,6 +200,7 @@ class RhoPrivacy(CapModel):
     rho2: Fraction
 
     name = "rho-privacy"
+    parameter_name = "rho2"
 
     def __init__(self, rho1: Number, rho2: Number) -> None:
         low = parameter(rho1, "rho1", least=0, most=1)
@@ -223,8 +214,8 @@ class RhoPrivacy(CapModel):
     def sentence(self) -> str:
         return f"a value rarer than {float(self.rho1):g} is never believed above {float(self.rho2):g}"
 
-    def exact_caps(self, prior: Prior) -> Caps:
-        return Caps(tuple(self.rho2 if p <= self.rho1 else Fraction(1) for p in prior.shares))
+    def exact_caps(self, prior: Prior) -> Limits:
+        return Limits(tuple(self.rho2 if p <= self.rho1 else Fraction(1) for p in prior.shares))
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
         return maximum_by_group(counts, np.where(self._rare(counts, prior), shares(counts), 0.0))
@@ -235,12 +226,6 @@ class RhoPrivacy(CapModel):
             return Fraction(0)
         score = np.where(rare, shares(counts), -1.0)
         return exact_maximum(counts, score, lambda value, count, size: Fraction(count, size))
-
-    def parameter(self) -> Level:
-        return self.rho2
-
-    def at(self, level: Level) -> RhoPrivacy:
-        return RhoPrivacy(self.rho1, level)
 
     def _rare(self, counts: Counts, prior: Prior) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         return np.array([p <= self.rho1 for p in prior.shares], dtype=np.bool_)[counts.value]

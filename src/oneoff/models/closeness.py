@@ -20,15 +20,15 @@ import numpy.typing as npt
 
 from oneoff.errors import BadGuarantee
 from oneoff.models.counts import Counts, Prior
-from oneoff.models.model import Flags, Floats, Level, Model, parameter
+from oneoff.models.model import Level, Model, parameter
 from oneoff.models.numbers import Number, number_text
 from oneoff.models.rule import RuleDraft
 from oneoff.models.trees import hierarchy_of, node_levels, tree_ranges
 from oneoff.table import Attribute, Hierarchy
+from oneoff.table.arrays import Flags, Floats, Ints
 
 __all__ = ["TCloseness"]
 
-Ints = npt.NDArray[np.int64]
 Distance = Literal["equal", "ordered", "hierarchical"]
 
 
@@ -42,6 +42,7 @@ class TCloseness(Model):
     height: int = 0
 
     name = "t-closeness"
+    parameter_name = "t"
 
     def __init__(
         self,
@@ -102,12 +103,6 @@ class TCloseness(Model):
         near = np.flatnonzero(score >= score.max() * (1 - 1e-9))
         pairs = {(int(moved[group]), int(counts.size[group])) for group in near}
         return max(Fraction(work, size * scale * prior.total) for work, size in pairs)
-
-    def parameter(self) -> Level:
-        return self.t
-
-    def at(self, level: Level) -> TCloseness:
-        return TCloseness(level, self.distance, self.ranges, self.height)
 
     def tighten(self, draft: RuleDraft) -> None:
         values = draft.prior.values

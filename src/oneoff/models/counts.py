@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue
+from oneoff.table.arrays import Flags, Ints, offsets
 
 __all__ = ["Counts", "CountsLike", "Prior", "PriorLike"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +40,8 @@ class Counts:
         if matrix.size == 0 or (matrix.sum(axis=1) == 0).any():
             raise BadValue("a group is empty", allowed="at least one person in each group")
         group, value = np.nonzero(matrix)
-        start = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=len(matrix)))))
-        return Counts(start.astype(np.int64), value.astype(np.int64), matrix[group, value].astype(np.int64))
+        start = offsets(np.bincount(group, minlength=len(matrix)))
+        return Counts(start, value.astype(np.int64), matrix[group, value].astype(np.int64))
 
     @staticmethod
     def of_groups(group: npt.NDArray[Any], values: npt.NDArray[Any]) -> Counts:
@@ -57,8 +56,8 @@ class Counts:
         else:
             key, count = np.unique(key, return_counts=True)
         owner = key // width
-        start = np.concatenate(([0], np.cumsum(np.bincount(owner))))
-        return Counts(start.astype(np.int64), key % width, count.astype(np.int64))
+        start = offsets(np.bincount(owner))
+        return Counts(start, key % width, count.astype(np.int64))
 
     @property
     def groups(self) -> int:
@@ -83,7 +82,7 @@ class Counts:
         """The group of every entry."""
         return np.repeat(np.arange(self.groups), self.distinct)
 
-    def any_by_group(self, flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def any_by_group(self, flags: Flags) -> Flags:
         """Which groups have a flagged entry."""
         found = np.zeros(self.groups, dtype=np.bool_)
         found[self.owner[flags]] = True
@@ -96,8 +95,8 @@ class Counts:
         order = np.argsort(key, kind="stable")
         key = key[order]
         first = np.flatnonzero(np.diff(key, prepend=-1))
-        start = np.concatenate(([0], np.cumsum(np.bincount(key[first] // width, minlength=self.groups))))
-        return Counts(start.astype(np.int64), key[first] % width, np.add.reduceat(self.count[order], first))
+        start = offsets(np.bincount(key[first] // width, minlength=self.groups))
+        return Counts(start, key[first] % width, np.add.reduceat(self.count[order], first))
 
     def group_counts(self, group: int, width: int) -> list[int]:
         """One group as a dense list, for the exact and slow questions."""

@@ -12,10 +12,11 @@ from fractions import Fraction
 import numpy as np
 
 from oneoff.errors import BadGuarantee
-from oneoff.models.caps import Caps
 from oneoff.models.counts import Counts, Prior
-from oneoff.models.model import INFINITE, CapModel, Floats, Level, maximum_by_group, parameter, prior_shares, shares
-from oneoff.models.numbers import Number, exp_below, number_text
+from oneoff.models.limits import Limits
+from oneoff.models.model import INFINITE, CapModel, Level, maximum_by_group, parameter, prior_shares, shares
+from oneoff.models.numbers import Number, exp_below
+from oneoff.table.arrays import Floats
 
 __all__ = ["DeltaDisclosure"]
 
@@ -31,6 +32,7 @@ class DeltaDisclosure(CapModel):
     delta: Fraction
 
     name = "delta-disclosure"
+    parameter_name = "delta"
 
     def __init__(self, delta: Number) -> None:
         value = parameter(delta, "delta of delta-disclosure")
@@ -38,18 +40,17 @@ class DeltaDisclosure(CapModel):
             raise BadGuarantee("delta of delta-disclosure is not positive", allowed="delta > 0", got=str(delta))
         object.__setattr__(self, "delta", value)
 
-    def spec(self) -> str:
-        return f"{self.name}:{number_text(self.delta)}"
-
     def sentence(self) -> str:
         factor = math.exp(float(min(self.delta, _ANYTHING)))
         return f"nobody's value becomes {factor:.3g} times as likely, or as unlikely, as in the whole table"
 
-    def exact_caps(self, prior: Prior) -> Caps:
+    def exact_caps(self, prior: Prior) -> Limits:
         # e^delta is irrational for a rational delta > 0, so < and <= are the same here
         factor = exp_below(min(self.delta, _ANYTHING))
         shrink = 1 / factor
-        return Caps(tuple(min(Fraction(1), factor * p) for p in prior.shares), tuple(shrink * p for p in prior.shares))
+        return Limits(
+            tuple(min(Fraction(1), factor * p) for p in prior.shares), tuple(shrink * p for p in prior.shares)
+        )
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
         with np.errstate(divide="ignore"):
@@ -60,9 +61,3 @@ class DeltaDisclosure(CapModel):
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
         worst = float(self.scores(counts, prior).max())
         return INFINITE if math.isinf(worst) else max(worst * _STRICT + _ROUNDING, 1e-12)
-
-    def parameter(self) -> Level:
-        return self.delta
-
-    def at(self, level: Level) -> DeltaDisclosure:
-        return DeltaDisclosure(level)

@@ -12,18 +12,16 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.errors import BadGuarantee
-from oneoff.models.caps import Caps
 from oneoff.models.counts import Counts, Prior
+from oneoff.models.limits import Limits
 from oneoff.models.model import (
     INFINITE,
     CapModel,
-    Flags,
-    Floats,
     Level,
     Model,
     exact_maximum,
@@ -33,6 +31,7 @@ from oneoff.models.model import (
 )
 from oneoff.models.numbers import Number, number_text
 from oneoff.models.rule import RuleDraft
+from oneoff.table.arrays import Flags, Floats, Ints
 
 __all__ = ["DistinctLDiversity", "EntropyLDiversity", "LDiversity", "RecursiveLDiversity"]
 
@@ -51,34 +50,24 @@ class LDiversity(CapModel):
     l: Fraction  # noqa: E741 - the name the papers use
 
     name = "l-diversity"
+    parameter_name = "l"
+    needs_prior = False
     larger_is_safer = True
 
     def __init__(self, l: Number) -> None:  # noqa: E741
         object.__setattr__(self, "l", parameter(l, "l of l-diversity", least=1))
 
-    def spec(self) -> str:
-        return f"{self.name}:{number_text(self.l)}"
-
     def sentence(self) -> str:
         return f"nobody's value can be guessed with a probability above 1/{number_text(self.l)}"
 
-    def exact_caps(self, prior: Prior) -> Caps:
-        return Caps((1 / self.l,) * prior.values)
+    def exact_caps(self, prior: Prior) -> Limits:
+        return Limits((1 / self.l,) * prior.values)
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
         return 1.0 / maximum_by_group(counts, shares(counts))
 
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
         return 1 / exact_maximum(counts, shares(counts), lambda value, count, size: Fraction(count, size))
-
-    def parameter(self) -> Level:
-        return self.l
-
-    def at(self, level: Level) -> LDiversity:
-        return LDiversity(level)
-
-    def _needs_prior(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True)
@@ -88,13 +77,12 @@ class DistinctLDiversity(Model):
     l: int  # noqa: E741
 
     name = "distinct-l-diversity"
+    parameter_name = "l"
+    needs_prior = False
     larger_is_safer = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", _whole(self.l, "l of distinct-l-diversity"))
-
-    def spec(self) -> str:
-        return f"{self.name}:{self.l}"
 
     def sentence(self) -> str:
         return f"every group of look-alikes holds at least {self.l} different values"
@@ -109,17 +97,11 @@ class DistinctLDiversity(Model):
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
         return int(counts.distinct.min())
 
-    def parameter(self) -> Level:
-        return self.l
-
-    def at(self, level: Level) -> DistinctLDiversity:
-        return DistinctLDiversity(int(level))
+    def at(self, level: Level) -> Self:
+        return super().at(int(level))
 
     def tighten(self, draft: RuleDraft) -> None:
         draft.least_distinct = max(draft.least_distinct, self.l)
-
-    def _needs_prior(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True)
@@ -129,13 +111,12 @@ class EntropyLDiversity(Model):
     l: Fraction  # noqa: E741
 
     name = "entropy-l-diversity"
+    parameter_name = "l"
+    needs_prior = False
     larger_is_safer = True
 
     def __init__(self, l: Number) -> None:  # noqa: E741
         object.__setattr__(self, "l", parameter(l, "l of entropy-l-diversity", least=1))
-
-    def spec(self) -> str:
-        return f"{self.name}:{number_text(self.l)}"
 
     def sentence(self) -> str:
         return f"the values of every group are as varied as {number_text(self.l)} equally frequent ones"
@@ -151,7 +132,7 @@ class EntropyLDiversity(Model):
             flags[group] = not self._exactly_enough(counts.count[counts.start[group] : counts.start[group + 1]])
         return flags
 
-    def _exactly_enough(self, count: npt.NDArray[np.int64]) -> bool:
+    def _exactly_enough(self, count: Ints) -> bool:
         """size^size >= l^size * prod count^count, the inequality without logarithms; only shares matter to it."""
         terms = (count // np.gcd.reduce(count)).tolist()
         size = sum(terms)
@@ -175,12 +156,6 @@ class EntropyLDiversity(Model):
                 return candidate
         return 1
 
-    def parameter(self) -> Level:
-        return self.l
-
-    def at(self, level: Level) -> EntropyLDiversity:
-        return EntropyLDiversity(level)
-
     def tighten(self, draft: RuleDraft) -> None:
         # only a whole l has a natural tie (l values equally often); any other bound is moved away from all of them
         bound = self._log() if self.l.denominator == 1 else self._log() + 1e-12
@@ -192,9 +167,6 @@ class EntropyLDiversity(Model):
         except OverflowError:
             return math.log(self.l.numerator) - math.log(self.l.denominator)
 
-    def _needs_prior(self) -> bool:
-        return False
-
 
 @dataclass(frozen=True)
 class RecursiveLDiversity(Model):
@@ -204,6 +176,8 @@ class RecursiveLDiversity(Model):
     l: int  # noqa: E741
 
     name = "recursive-l-diversity"
+    parameter_name = "c"
+    needs_prior = False
 
     def __init__(self, c: Number, l: Number) -> None:  # noqa: E741
         value = parameter(c, "c of recursive-l-diversity")
@@ -236,24 +210,15 @@ class RecursiveLDiversity(Model):
         worst = float(self.scores(counts, prior).max())
         return INFINITE if math.isinf(worst) else worst * (1 + 1e-12)
 
-    def parameter(self) -> Level:
-        return self.c
-
-    def at(self, level: Level) -> RecursiveLDiversity:
-        return RecursiveLDiversity(level, self.l)
-
     def tighten(self, draft: RuleDraft) -> None:
         draft.recursive.append((self.c, self.l))
 
-    def _first_and_tail(self, counts: Counts) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _first_and_tail(self, counts: Counts) -> tuple[Ints, Ints]:
         order = np.lexsort((-counts.count, counts.owner))
         ranked = counts.count[order]
         rank = np.arange(len(ranked)) - counts.start[:-1][counts.owner]
         tail = np.where(rank >= self.l - 1, ranked, 0)
         return ranked[counts.start[:-1]], np.add.reduceat(tail, counts.start[:-1])
-
-    def _needs_prior(self) -> bool:
-        return False
 
 
 def _ordinal(number: int) -> str:
@@ -261,5 +226,5 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _pairs(first: npt.NDArray[np.int64], tail: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+def _pairs(first: Ints, tail: Ints) -> list[tuple[int, int]]:
     return list(zip(first.tolist(), tail.tolist(), strict=True))

@@ -10,14 +10,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
 from oneoff.errors import BadGuarantee
 from oneoff.models.counts import Counts, Prior
-from oneoff.models.model import Flags, Floats, Level, Model, parameter
+from oneoff.models.model import Level, Model, parameter
 from oneoff.models.numbers import Number, number, number_text
 from oneoff.models.rule import RuleDraft
+from oneoff.table.arrays import Flags, Floats
 
 __all__ = ["DeltaProbability", "KAnonymity"]
 
@@ -29,6 +31,8 @@ class KAnonymity(Model):
     k: int
 
     name = "k-anonymity"
+    parameter_name = "k"
+    needs_prior = False
     larger_is_safer = True
     about = "identity"
 
@@ -37,9 +41,6 @@ class KAnonymity(Model):
         if k.denominator != 1:
             raise BadGuarantee("k of k-anonymity is not whole", allowed="a whole number >= 1", got=str(self.k))
         object.__setattr__(self, "k", int(k))
-
-    def spec(self) -> str:
-        return f"{self.name}:{self.k}"
 
     def sentence(self) -> str:
         return f"everybody is one of at least {self.k} people who look the same on the quasi-identifiers"
@@ -54,17 +55,11 @@ class KAnonymity(Model):
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
         return int(counts.size.min())
 
-    def parameter(self) -> Level:
-        return self.k
-
-    def at(self, level: Level) -> KAnonymity:
-        return KAnonymity(int(level))
+    def at(self, level: Level) -> Self:
+        return super().at(int(level))
 
     def tighten(self, draft: RuleDraft) -> None:
         draft.least_size = max(draft.least_size, self.k)
-
-    def _needs_prior(self) -> bool:
-        return False
 
 
 def _probability(given: Number) -> Fraction:
@@ -98,13 +93,12 @@ class DeltaProbability(Model):
     delta: Fraction
 
     name = "delta-probability"
+    parameter_name = "delta"
+    needs_prior = False
     about = "identity"
 
     def __init__(self, delta: Number) -> None:
         object.__setattr__(self, "delta", _probability(delta))
-
-    def spec(self) -> str:
-        return f"{self.name}:{number_text(self.delta)}"
 
     def sentence(self) -> str:
         return f"nobody is recognised as the origin of a record with a probability above {float(self.delta):.4g}"
@@ -119,17 +113,8 @@ class DeltaProbability(Model):
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
         return Fraction(1, int(counts.size.min()))
 
-    def parameter(self) -> Level:
-        return self.delta
-
-    def at(self, level: Level) -> DeltaProbability:
-        return DeltaProbability(level)
-
     def tighten(self, draft: RuleDraft) -> None:
         draft.least_size = max(draft.least_size, self.least_size)
-
-    def _needs_prior(self) -> bool:
-        return False
 
     @property
     def least_size(self) -> int:

@@ -8,11 +8,12 @@ from functools import reduce
 import numpy as np
 
 from oneoff.errors import BadGuarantee
-from oneoff.models.caps import Caps
 from oneoff.models.counts import Counts, Prior, PriorLike
-from oneoff.models.model import Flags, Floats, Level, Model
+from oneoff.models.limits import Limits
+from oneoff.models.model import Level, Model
 from oneoff.models.rule import RuleDraft
 from oneoff.table import Attribute
+from oneoff.table.arrays import Flags, Floats
 
 __all__ = ["Joined"]
 
@@ -34,6 +35,10 @@ class Joined(Model):
     @property
     def about(self) -> str:  # type: ignore[override]  # an instance's subject follows from its parts
         return "values" if any(model.about == "values" for model in self.models) else "identity"
+
+    @property
+    def needs_prior(self) -> bool:  # type: ignore[override]
+        return any(model.needs_prior for model in self.models)
 
     def spec(self) -> str:
         return "+".join(model.spec() for model in self.models)
@@ -63,9 +68,9 @@ class Joined(Model):
     def at(self, level: tuple[Level, ...]) -> Joined:  # type: ignore[override]
         return Joined(tuple(model.at(part) for model, part in zip(self.models, level, strict=True)))
 
-    def caps(self, prior: PriorLike) -> Caps | None:
+    def caps(self, prior: PriorLike) -> Limits | None:
         caps = [cap for cap in (model.caps(prior) for model in self.models) if cap is not None]
-        return reduce(Caps.minimum, caps) if caps else None
+        return reduce(Limits.minimum, caps) if caps else None
 
     def bind(self, sensitive: Attribute | None) -> Joined:
         return replace(self, models=tuple(model.bind(sensitive) for model in self.models))
@@ -73,6 +78,3 @@ class Joined(Model):
     def tighten(self, draft: RuleDraft) -> None:
         for model in self.models:
             model.tighten(draft)
-
-    def _needs_prior(self) -> bool:
-        return any(model._needs_prior() for model in self.models)

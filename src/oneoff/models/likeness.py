@@ -21,12 +21,11 @@ from functools import cache
 import numpy as np
 
 from oneoff.errors import BadGuarantee
-from oneoff.models.caps import Caps
 from oneoff.models.counts import Counts, Prior
+from oneoff.models.limits import Limits
 from oneoff.models.model import (
     INFINITE,
     CapModel,
-    Floats,
     Level,
     Model,
     exact_maximum,
@@ -38,6 +37,7 @@ from oneoff.models.model import (
 from oneoff.models.numbers import Number, log_below, number_text
 from oneoff.models.trees import hierarchy_of, node_levels, tree_ranges
 from oneoff.table import Attribute, Hierarchy
+from oneoff.table.arrays import Floats
 
 __all__ = ["BasicBetaLikeness", "BetaLikeness", "HierarchyBetaLikeness", "TwoSidedBetaLikeness"]
 
@@ -76,18 +76,16 @@ class BasicBetaLikeness(CapModel):
     beta: Fraction
 
     name = "basic-beta-likeness"
+    parameter_name = "beta"
 
     def __init__(self, beta: Number) -> None:
         object.__setattr__(self, "beta", parameter(beta, "beta of beta-likeness", least=0))
 
-    def spec(self) -> str:
-        return f"{self.name}:{number_text(self.beta)}"
-
     def sentence(self) -> str:
         return f"nobody's value becomes more than {number_text(1 + self.beta)} times as likely as in the whole table"
 
-    def exact_caps(self, prior: Prior) -> Caps:
-        return Caps(tuple(min(Fraction(1), (1 + self.beta) * p) for p in prior.shares))
+    def exact_caps(self, prior: Prior) -> Limits:
+        return Limits(tuple(min(Fraction(1), (1 + self.beta) * p) for p in prior.shares))
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
         return maximum_by_group(counts, np.maximum(_gain(counts, prior), 0.0))
@@ -98,12 +96,6 @@ class BasicBetaLikeness(CapModel):
     def unprotected(self, prior: Prior) -> tuple[int, ...]:
         return tuple(value for value, p in enumerate(prior.shares) if p * (1 + self.beta) >= 1)
 
-    def parameter(self) -> Level:
-        return self.beta
-
-    def at(self, level: Level) -> BasicBetaLikeness:
-        return BasicBetaLikeness(level)
-
 
 @dataclass(frozen=True)
 class BetaLikeness(CapModel):
@@ -112,12 +104,10 @@ class BetaLikeness(CapModel):
     beta: Fraction
 
     name = "beta-likeness"
+    parameter_name = "beta"
 
     def __init__(self, beta: Number) -> None:
         object.__setattr__(self, "beta", parameter(beta, "beta of beta-likeness", least=0))
-
-    def spec(self) -> str:
-        return f"{self.name}:{number_text(self.beta)}"
 
     def sentence(self) -> str:
         return (
@@ -125,7 +115,7 @@ class BetaLikeness(CapModel):
             "and common values less than that"
         )
 
-    def exact_caps(self, prior: Prior) -> Caps:
+    def exact_caps(self, prior: Prior) -> Limits:
         return _caps(prior, self.beta)
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
@@ -133,12 +123,6 @@ class BetaLikeness(CapModel):
 
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
         return INFINITE if _caps(prior, None).failing(counts).any() else _exact_gain(counts, prior)
-
-    def parameter(self) -> Level:
-        return self.beta
-
-    def at(self, level: Level) -> BetaLikeness:
-        return BetaLikeness(level)
 
 
 @dataclass(frozen=True)
@@ -148,12 +132,10 @@ class TwoSidedBetaLikeness(CapModel):
     beta: Fraction
 
     name = "two-sided-beta-likeness"
+    parameter_name = "beta"
 
     def __init__(self, beta: Number) -> None:
         object.__setattr__(self, "beta", parameter(beta, "beta of two-sided-beta-likeness", least=0))
-
-    def spec(self) -> str:
-        return f"{self.name}:{number_text(self.beta)}"
 
     def sentence(self) -> str:
         return (
@@ -161,7 +143,7 @@ class TwoSidedBetaLikeness(CapModel):
             "whole table, and common values less than that"
         )
 
-    def exact_caps(self, prior: Prior) -> Caps:
+    def exact_caps(self, prior: Prior) -> Limits:
         return _two_sided(prior, self.beta)
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
@@ -178,12 +160,6 @@ class TwoSidedBetaLikeness(CapModel):
         )
         return max(worst - 1, _exact_gain(counts, prior))
 
-    def parameter(self) -> Level:
-        return self.beta
-
-    def at(self, level: Level) -> TwoSidedBetaLikeness:
-        return TwoSidedBetaLikeness(level)
-
 
 @dataclass(frozen=True)
 class HierarchyBetaLikeness(CapModel):
@@ -193,6 +169,7 @@ class HierarchyBetaLikeness(CapModel):
     ranges: tuple[tuple[int, int], ...] = ()  # values below each node, filled in by `bind`
 
     name = "hierarchy-beta-likeness"
+    parameter_name = "beta"
 
     def __init__(self, beta: Number, ranges: tuple[tuple[int, int], ...] = ()) -> None:
         object.__setattr__(self, "beta", parameter(beta, "beta of hierarchy-beta-likeness", least=0))
@@ -202,9 +179,6 @@ class HierarchyBetaLikeness(CapModel):
     def on_tree(beta: Number, tree: Hierarchy) -> HierarchyBetaLikeness:
         """For value codes that are the leaves of this tree, in its order."""
         return HierarchyBetaLikeness(beta, tree_ranges(tree, np.arange(tree.leaf_count)))
-
-    def spec(self) -> str:
-        return f"{self.name}:{number_text(self.beta)}"
 
     def sentence(self) -> str:
         return (
@@ -217,7 +191,7 @@ class HierarchyBetaLikeness(CapModel):
         assert sensitive is not None
         return replace(self, ranges=tree_ranges(hierarchy_of(sensitive, self.spec()), sensitive.leaves))
 
-    def exact_caps(self, prior: Prior) -> Caps:
+    def exact_caps(self, prior: Prior) -> Limits:
         return self._caps_at(prior, self.beta)
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
@@ -233,25 +207,19 @@ class HierarchyBetaLikeness(CapModel):
             return INFINITE
         return max(_exact_gain(people, whole) for people, whole in self._levels(counts, prior))
 
-    def parameter(self) -> Level:
-        return self.beta
-
-    def at(self, level: Level) -> HierarchyBetaLikeness:
-        return HierarchyBetaLikeness(level, self.ranges)
-
     def _levels(self, counts: Counts, prior: Prior) -> Iterator[tuple[Counts, Prior]]:
         """The groups and the table by the nodes of each level, from the values upwards: on each it is beta-likeness."""
         for node in node_levels(self._ranges(prior)):
             yield counts.merged(node), prior.merged(node)
 
-    def _caps_at(self, prior: Prior, beta: Fraction | None) -> Caps:
+    def _caps_at(self, prior: Prior, beta: Fraction | None) -> Limits:
         """Nodes with one value, or the same values as a lower one, need no ceiling of their own; nor does everybody."""
         below = [0, *np.cumsum(np.array(prior.count, dtype=object)).tolist()]
         ceiling = _ceiling(prior, beta)
         inner = dict.fromkeys(ends for ends in self._ranges(prior) if ends[1] - ends[0] > 1)
         people = {(low, high): below[high] - below[low] for low, high in inner}
         sets = ((*ends, ceiling(count)) for ends, count in people.items() if count < prior.total)
-        return Caps(tuple(map(ceiling, prior.count)), None, tuple(sets))
+        return Limits(tuple(map(ceiling, prior.count)), None, tuple(sets))
 
     def _ranges(self, prior: Prior) -> tuple[tuple[int, int], ...]:
         if not self.ranges or self.ranges[-1][1] != prior.values:
@@ -259,15 +227,15 @@ class HierarchyBetaLikeness(CapModel):
         return self.ranges
 
 
-def _caps(prior: Prior, beta: Fraction | None) -> Caps:
-    return Caps(tuple(map(_ceiling(prior, beta), prior.count)))
+def _caps(prior: Prior, beta: Fraction | None) -> Limits:
+    return Limits(tuple(map(_ceiling(prior, beta), prior.count)))
 
 
-def _two_sided(prior: Prior, beta: Fraction | None) -> Caps:
+def _two_sided(prior: Prior, beta: Fraction | None) -> Limits:
     """Ceilings f p and floors p / f. Since f errs downwards, ceilings do too, and floors upwards: both refuse."""
     caps = _caps(prior, beta)
     floors = (p * p / cap if cap else p for p, cap in zip(prior.shares, caps.ceiling, strict=True))
-    return Caps(caps.ceiling, tuple(floors))
+    return Limits(caps.ceiling, tuple(floors))
 
 
 def _ceiling(prior: Prior, beta: Fraction | None) -> Callable[[int], Fraction]:

@@ -5,42 +5,45 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.errors import BadGuarantee, BadValue
-from oneoff.models.caps import Caps
 from oneoff.models.counts import Counts, CountsLike, Prior, PriorLike
-from oneoff.models.numbers import Number, number
+from oneoff.models.limits import ANYBODY, Limits
+from oneoff.models.numbers import Number, number, number_text
 from oneoff.models.rule import Rule, RuleDraft
 from oneoff.table import Attribute
+from oneoff.table.arrays import Flags, Floats
 from oneoff.table.classes import look_alikes
 
 __all__ = ["CapModel", "Level", "Model", "exact_maximum", "parameter"]
 
 Level = int | float | Fraction
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 class Model(ABC):
-    """A promise with frozen parameters.
+    """A promise: a frozen dataclass of its parameters.
 
     name             how its spec string begins
+    parameter_name   the field that a level is compared with
     larger_is_safer  True for k and l, False for beta, t, delta, c, theta
     about            "values" (what a person has) or "identity" (who a record is)
+    needs_prior      False when a group can be judged without the whole table
     """
 
     name: ClassVar[str]
+    parameter_name: ClassVar[str]
     larger_is_safer: ClassVar[bool] = False
     about: ClassVar[str] = "values"
+    needs_prior: ClassVar[bool] = True
 
-    @abstractmethod
     def spec(self) -> str:
-        """The promise as text; parsing it gives the promise back."""
+        """The promise as text; parsing it gives the promise back. Those of several parameters write their own."""
+        return f"{self.name}:{number_text(Fraction(self.parameter()))}"
 
     @abstractmethod
     def sentence(self) -> str:
@@ -58,13 +61,14 @@ class Model(ABC):
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
         """The level all groups reach together."""
 
-    @abstractmethod
     def parameter(self) -> Level:
         """The number a level is compared with."""
+        value: Level = getattr(self, self.parameter_name)
+        return value
 
-    @abstractmethod
     def at(self, level: Level) -> Self:
         """The same promise with this level as its parameter."""
+        return replace(self, **{self.parameter_name: level})  # type: ignore[type-var]  # each is a dataclass
 
     @abstractmethod
     def tighten(self, draft: RuleDraft) -> None:
@@ -78,7 +82,7 @@ class Model(ABC):
         """The strongest parameter all groups keep; infinite when no parameter would do."""
         return self.worst_level(*self._arguments(counts, prior))
 
-    def caps(self, prior: PriorLike) -> Caps | None:
+    def caps(self, prior: PriorLike) -> Limits | None:
         """The ceilings on belief this promise stands for, or None when it is not made of ceilings."""
         return None
 
@@ -102,6 +106,12 @@ class Model(ABC):
         self.tighten(draft)
         return draft.freeze()
 
+    def limits(self, prior: PriorLike, people: int) -> Limits:
+        """Ceilings and least size together, for groups of at most so many people; ANYBODY where values play no part."""
+        draft = RuleDraft(Prior.of(prior), people)
+        self.tighten(draft)
+        return (draft.limits or ANYBODY).with_least_size(draft.least_size).up_to(people)
+
     def parts(self) -> tuple[Model, ...]:
         """The single promises this one is joined from."""
         return (self,)
@@ -109,7 +119,7 @@ class Model(ABC):
     def _arguments(self, counts: CountsLike, prior: PriorLike | None) -> tuple[Counts, Prior]:
         table = Counts.of(counts)
         if prior is None:
-            if self._needs_prior():
+            if self.needs_prior:
                 raise BadValue(f"{self.spec()} compares groups with the whole table: its prior is needed")
             return table, Prior((1,) * (int(table.value.max()) + 1))
         whole = Prior.of(prior)
@@ -121,9 +131,6 @@ class Model(ABC):
             )
         return table, whole
 
-    def _needs_prior(self) -> bool:
-        return True
-
     def __str__(self) -> str:
         return self.spec()
 
@@ -132,17 +139,17 @@ class CapModel(Model):
     """A promise that is nothing but ceilings (and floors) on belief."""
 
     @abstractmethod
-    def exact_caps(self, prior: Prior) -> Caps:
+    def exact_caps(self, prior: Prior) -> Limits:
         """The ceilings for this prior."""
 
-    def caps(self, prior: PriorLike) -> Caps:
+    def caps(self, prior: PriorLike) -> Limits:
         return self.exact_caps(Prior.of(prior))
 
     def failing(self, counts: Counts, prior: Prior) -> Flags:
         return self.exact_caps(prior).failing(counts)
 
     def tighten(self, draft: RuleDraft) -> None:
-        draft.add_caps(self.exact_caps(draft.prior))
+        draft.add(self.exact_caps(draft.prior))
 
 
 def parameter(given: Number, name: str, *, least: Number | None = None, most: Number | None = None) -> Fraction:

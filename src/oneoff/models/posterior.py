@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.models.caps import Caps
+from oneoff.models.limits import Limits
+from oneoff.table.arrays import Flags
 
 __all__ = ["breaking"]
 
 
-def breaking(joint: npt.NDArray[Any], caps: Caps) -> npt.NDArray[np.bool_]:
+def breaking(joint: npt.NDArray[Any], caps: Limits) -> Flags:
     """flags[v, i]: seeing v makes i, or a set it is in, more likely than allowed; or less, under a floor."""
     seen = joint.sum(axis=1)[:, None]
     top, bottom = _terms([min(cap, 1) for cap in caps.ceiling])
@@ -27,7 +28,7 @@ def breaking(joint: npt.NDArray[Any], caps: Caps) -> npt.NDArray[np.bool_]:
     for low, high, cap in caps.sets:
         together = joint[:, low:high].sum(axis=1, keepdims=True)
         flags[:, low:high] |= together * cap.denominator > cap.numerator * seen
-    answer: npt.NDArray[np.bool_] = flags.astype(np.bool_)
+    answer: Flags = flags.astype(np.bool_)
     return answer
 
 

@@ -13,20 +13,20 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.errors import BadGuarantee
-from oneoff.models.caps import Caps
 from oneoff.models.counts import Prior
+from oneoff.models.limits import Limits
 from oneoff.models.numbers import fraction_above, fraction_below
+from oneoff.table.arrays import Ints
 
 __all__ = ["Rule", "RuleDraft"]
 
-Ints = npt.NDArray[np.int64]
-
 
 class Rule(NamedTuple):
-    """What `kernels.rules.allows` needs. Few and wide arrays, because every array in it costs compile time.
+    """Limits, and what more a promise can ask for, as `kernels.rules.allows` needs it.
+
+    Few and wide arrays, because every array in it costs compile time; rows of `limits` are named in `kernels.limits`.
 
     least_size, least_distinct   people and distinct values a group must have
     least_entropy                natural logarithm of l, negative when there is no such promise
@@ -62,41 +62,42 @@ class RuleDraft:
     largest: int
     least_size: int = 1
     least_distinct: int = 1
-    caps: Caps | None = None
+    limits: Limits | None = None
     least_entropy: float = -1.0
     recursive: list[tuple[Fraction, int]] = field(default_factory=list)
     distances: list[tuple[Fraction, int, list[tuple[int, int]]]] = field(default_factory=list)  # t, scale, ranges
 
-    def add_caps(self, caps: Caps) -> None:
-        self.caps = caps if self.caps is None else self.caps.minimum(caps)
+    def add(self, limits: Limits) -> None:
+        self.limits = limits if self.limits is None else self.limits.minimum(limits)
 
     def freeze(self) -> Rule:
-        caps = self.caps or Caps((Fraction(1),) * self.prior.values)
-        ceiling, floor = caps.ratios(self.largest), caps.floor_ratios(self.largest)
-        below = np.concatenate(([0], np.cumsum(self.prior.array)))
-        recursive = [self._recursive(c, length) for c, length in self.recursive]
+        limits = (self.limits or Limits((Fraction(1),) * self.prior.values)).up_to(self.largest)
+        below = np.concatenate(([0], np.cumsum(self.prior.array)))[:-1].astype(np.int64)
+        distances, ranges = self._distances()
+        more = self.least_distinct > 1 or self.least_entropy > 0 or self.recursive or distances
+        return Rule(
+            min(self.least_size, self.largest + 1),  # as good as any larger one, and fits 64 bits
+            min(self.least_distinct, self.prior.values + 1),
+            self.least_entropy,
+            self.prior.total,
+            int((limits.rows[2] > 0).sum()),
+            bool(limits.by_value or more),
+            len(limits.sets),
+            np.concatenate([limits.rows, below[None, :]]),
+            _ints([self._recursive(c, length) for c, length in self.recursive], 3),
+            _ints(distances, 4),
+            _ints([*ranges, *limits.set_rows], 4),
+        )
+
+    def _distances(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """The bounds on distances, and the ranges of values they are summed over."""
         distances: list[tuple[int, ...]] = []
         ranges: list[tuple[int, ...]] = []
         for t, scale, pairs in self.distances:
             small = self._distance(t, scale)
             distances.append((len(ranges), len(ranges) + len(pairs), small.numerator, small.denominator))
             ranges += [(low, high, 0, 1) for low, high in pairs]
-        sets = caps.set_ratios(self.largest)
-        ranges += sets
-        promises_about_values = self.least_distinct > 1 or self.least_entropy > 0 or recursive or distances or sets
-        return Rule(
-            min(self.least_size, self.largest + 1),  # as good as any larger one, and fits 64 bits
-            min(self.least_distinct, self.prior.values + 1),
-            self.least_entropy,
-            self.prior.total,
-            int((floor[0] > 0).sum()),
-            bool((ceiling[0] < ceiling[1]).any() or (floor[0] > 0).any() or promises_about_values),
-            len(sets),
-            np.stack([*ceiling, *floor, below[:-1].astype(np.int64)]),
-            _ints(recursive, 3),
-            _ints(distances, 4),
-            _ints(ranges, 4),
-        )
+        return distances, ranges
 
     def _recursive(self, c: Fraction, length: int) -> tuple[int, int, int]:
         """c with small terms that decide r1 < c tail alike: only quotients r1/tail with r1 <= largest occur.

@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from oneoff.errors import BadGuarantee
 from oneoff.table import Attribute, Hierarchy
+from oneoff.table.arrays import Ints
 
 __all__ = ["hierarchy_of", "node_levels", "tree_ranges"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def hierarchy_of(sensitive: Attribute, spec: str) -> Hierarchy:

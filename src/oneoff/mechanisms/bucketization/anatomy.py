@@ -7,25 +7,22 @@ generalized bucketization improves on.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.errors import UnreachableGuarantee
 from oneoff.mechanisms.bucketization.choice import Choice, Columns, People, Report, choose_people
 from oneoff.mechanisms.bucketization.setting import Setting
-from oneoff.mechanisms.levels import Bounds
-from oneoff.models import Model
+from oneoff.models import Limits, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Table
+from oneoff.table.arrays import Ints, offsets
 
 __all__ = ["anatomy", "basic_setting"]
 
-Ints = npt.NDArray[np.int64]
 
-
-def basic_setting(counts: Ints, bounds: Bounds) -> Setting | None:
+def basic_setting(counts: Ints, limits: Limits) -> Setting | None:
     """As many buckets of l as there can be, and those left over one more in each; None when a value is too frequent."""
-    n, l = int(counts.sum()), bounds.fewest_buckets(counts)  # noqa: E741
+    n, l = int(counts.sum()), limits.fewest_buckets(counts)  # noqa: E741
     number = n // l
     more = n - l * number
     if number == 0 or int(counts.max()) > number or more > number:
@@ -34,7 +31,7 @@ def basic_setting(counts: Ints, bounds: Bounds) -> Setting | None:
     large = np.maximum(0, counts - (number - more))
     missing = (l + 1) * more - int(large.sum())
     room = np.minimum(counts, more) - large
-    below = np.concatenate(([0], np.cumsum(room)))
+    below = offsets(room)
     large = large + np.diff(np.minimum(below, missing))
     people = np.stack([counts - large, large], axis=1)
     return Setting(np.array([l, l + 1]), np.array([number - more, more]), people).without_empty()
@@ -60,11 +57,11 @@ def anatomy(
     block_on     cut blocks on these columns only: those that say little about the value keep blocks eligible
     """
 
-    def solve(counts: Ints, bounds: Bounds, block: bool) -> tuple[Setting | None, str]:
-        found = basic_setting(counts, bounds)
+    def solve(counts: Ints, limits: Limits, block: bool) -> tuple[Setting | None, str]:
+        found = basic_setting(counts, limits)
         if found is not None:
             return found, ""
-        l, most = bounds.fewest_buckets(counts), int(counts.max())  # noqa: E741
+        l, most = limits.fewest_buckets(counts), int(counts.max())  # noqa: E741
         label = "the same" if table.sensitive is None else f"'{table.sensitive.labels[int(counts.argmax())]}'"
         raise UnreachableGuarantee(
             f"anatomy needs {l} different values in each bucket, but {most} of {int(counts.sum())} people have {label}",

@@ -18,23 +18,22 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, OneoffError
+from oneoff.errors import BadValue, whole_number
 from oneoff.mechanisms.bucketization.setting import Setting, one_bucket
-from oneoff.mechanisms.levels import Bounds
-from oneoff.mechanisms.partitioning.blocks import Block, Tree, column_names, cut_blocks, refuse_ineligible
-from oneoff.mechanisms.space import space_of
-from oneoff.models import Counts, Model, Prior
+from oneoff.mechanisms.planning.blocks import Block, Tree, column_names, cut_blocks, refuse_ineligible
+from oneoff.mechanisms.served import refuse_all_but_ceilings
+from oneoff.mechanisms.task import Report, Task, finish, task_of
+from oneoff.models import Limits, Model
 from oneoff.plans import Partition
 from oneoff.table import Table
+from oneoff.table.arrays import Codes, Ints
 
 __all__ = ["Choice", "Columns", "Deal", "People", "Report", "Solve", "Within", "choose_people", "deal", "sizes_up_to"]
 
-Ints = npt.NDArray[np.int64]
 Choice = Literal["random", "blocks"]
 Deal = Literal["close", "even"]
 Columns = str | Sequence[str] | None
-Solve = Callable[[Ints, Bounds, bool], tuple[Setting | None, str]]  # counts, bounds, is it one of many blocks?
-Report = Callable[[float], None]
+Solve = Callable[[Ints, Limits, bool], tuple[Setting | None, str]]  # counts, limits, is it one of many blocks?
 
 _BLOCK = 1000
 _ROUNDS = 10  # of bringing equal values together
@@ -64,16 +63,15 @@ class People:
             raise BadValue("unknown way to deal", allowed="close, even", got=repr(self.deal))
         if self.choice == "random" and (self.block_size is not None or self.block_on is not None):
             raise BadValue("there are no blocks", allowed="choice=blocks with block_size and block_on", got="random")
-        if not isinstance(self.size, int) or isinstance(self.size, bool) or self.size < 1:
-            raise BadValue("the size of blocks is not usable", allowed="a whole number from 1", got=repr(self.size))
+        whole_number(self.size, "the size of blocks", least=1)
 
     @property
     def size(self) -> int:
         return _BLOCK if self.block_size is None else self.block_size
 
-    def cut(self, table: Table, size: int, rng: np.random.Generator) -> Tree:
+    def cut(self, task: Task, size: int) -> Tree:
         """Blocks by quasi-identifiers alone."""
-        return cut_blocks(table, space_of(table), size=size, columns=column_names(self.block_on), rng=rng)
+        return cut_blocks(task.table, task.space, size=size, columns=column_names(self.block_on), rng=task.rng)
 
 
 def choose_people(
@@ -85,41 +83,42 @@ def choose_people(
     report: Report | None,
 ) -> Partition:
     """Solve the setting for the table or for every block, draw people for it, and check every bucket."""
-    rng, caps = rng or np.random.default_rng(), model.caps(table.counts)
-    assert caps is not None  # the catalog lets no other promise through
-    bounds = Bounds.of(caps, table.rows)
-    blocks = _blocks(table, model, bounds, people, rng)
+    refuse_all_but_ceilings("bucketization", table, model)
+    task = task_of("bucketization", table, model, rng=rng, report=report)
+    blocks = _blocks(task, people)
     bucket, made, notes = np.empty(table.rows, dtype=np.int32), 0, dict[str, int]()
-    losses = list[Setting]()
+    settings = list[Setting]()
     for done, block in enumerate(blocks):
-        counts = np.bincount(table.values[block.rows], minlength=len(table.counts))
-        setting, note = solve(counts, bounds, len(blocks) > 1)
-        if setting is None:
-            setting, note = one_bucket(counts), note or "no smaller buckets keep the promise: everybody is in one"
-        setting.check(counts, bounds)
-        close = bounds if people.deal == "close" else None
-        bucket[block.rows] = made + deal(setting, table.values[block.rows], rng, close)
+        setting, note = _solved(task, solve, block, len(blocks) > 1)
+        close = task.limits if people.deal == "close" else None
+        bucket[block.rows] = made + deal(setting, task.values[block.rows], task.rng, close)
         made += setting.buckets
-        losses.append(setting)
+        settings.append(setting)
         notes[note] = notes.get(note, 0) + 1
-        if report is not None:
-            report((done + 1) / len(blocks))
-    partition = Partition(bucket, _notes(notes, losses))
-    if model.failing(Counts.of_groups(partition.group, table.values), Prior.of(table.counts)).any():
-        raise OneoffError(f"a bucket breaks {model.spec()}: a defect, nothing was published")
-    return partition
+        task.report((done + 1) / len(blocks))
+    return finish(task, bucket, _notes(notes, settings))
+
+
+def _solved(task: Task, solve: Solve, block: Block, one_of_many: bool) -> tuple[Setting, str]:
+    """The setting for a block, checked, and what there is to say about it."""
+    counts = task.counts(block.rows)
+    setting, note = solve(counts, task.limits, one_of_many)
+    if setting is None:
+        setting, note = one_bucket(counts), note or "no smaller buckets keep the promise: everybody is in one"
+    setting.check(counts, task.limits)
+    return setting, note
 
 
 def deal(
-    setting: Setting, values: npt.NDArray[np.integer[Any]], rng: np.random.Generator, bounds: Bounds | None = None
-) -> npt.NDArray[np.int32]:
+    setting: Setting, values: npt.NDArray[np.integer[Any]], rng: np.random.Generator, limits: Limits | None = None
+) -> Codes:
     """The bucket of every person, drawn uniformly among those with the value.
 
-    Places for values are dealt round robin, as in the paper: the most even way. With `bounds` equal values are then
+    Places for values are dealt round robin, as in the paper: the most even way. With `limits` equal values are then
     brought together as far as ceilings allow. Both are functions of counts alone, so they tell nobody anything; but the
     fewer values a bucket has, the better a recipient can count.
     """
-    wanted, bucket = _places(setting, bounds)
+    wanted, bucket = _places(setting, limits)
     mixed = rng.permutation(len(values))
     people = mixed[np.argsort(values[mixed], kind="stable")]
     dealt = np.empty(len(values), dtype=np.int32)
@@ -127,7 +126,7 @@ def deal(
     return dealt
 
 
-def _places(setting: Setting, bounds: Bounds | None) -> tuple[Ints, npt.NDArray[np.int32]]:
+def _places(setting: Setting, limits: Limits | None) -> tuple[Ints, Codes]:
     """The value and the bucket of every place."""
     from oneoff.kernels.buckets import gather
 
@@ -135,39 +134,39 @@ def _places(setting: Setting, bounds: Bounds | None) -> tuple[Ints, npt.NDArray[
     for j, (size, number) in enumerate(zip(setting.size.tolist(), setting.number.tolist(), strict=True)):
         in_turn = np.repeat(np.arange(len(setting.people)), setting.people[:, j])
         places = in_turn.reshape(size, number).T.ravel()  # bucket by bucket
-        if bounds is not None and size > 1 and number > 1:
-            gather(places, size, bounds.most(size), _ROUNDS)
+        if limits is not None and size > 1 and number > 1:
+            gather(places, size, limits.most(size), _ROUNDS)
         wanted.append(places)
         bucket.append(first + np.repeat(np.arange(number), size))
         first += number
     return np.concatenate(wanted), np.concatenate(bucket).astype(np.int32)
 
 
-def _blocks(table: Table, model: Model, bounds: Bounds, people: People, rng: np.random.Generator) -> list[Block]:
+def _blocks(task: Task, people: People) -> list[Block]:
     if people.choice == "random":
-        return [Block(np.arange(table.rows))]
-    tree = people.cut(table, people.size, rng)
+        return [Block(np.arange(task.table.rows))]
+    tree = people.cut(task, people.size)
     blocks = [tree.blocks[number] for number in tree.leaves()]
-    refuse_ineligible(table, model, table.values, bounds, blocks, lambda: _larger(table, bounds, people, rng))
+    refuse_ineligible(task, blocks, lambda: _larger(task, people))
     return blocks
 
 
-def _larger(table: Table, bounds: Bounds, people: People, rng: np.random.Generator) -> str:
+def _larger(task: Task, people: People) -> str:
     """Sizes of blocks that would do. To choose among them is to tell a little; the steward decides that."""
     good = []
     for size in (people.size * times for times in (2, 4, 8, 16, 32)):
-        tree = people.cut(table, size, rng)
-        inside = [table.values[tree.blocks[b].rows] for b in tree.leaves()]
-        if len(inside) > 1 and all(bounds.allow(np.bincount(values, minlength=len(table.counts))) for values in inside):
+        tree = people.cut(task, size)
+        inside = [task.counts(tree.blocks[b].rows) for b in tree.leaves()]
+        if len(inside) > 1 and all(map(task.limits.allows, inside)):
             good.append(str(size))
     would = f"block_size={', '.join(good)} would be eligible; " if good else ""
     says = "this message is private. A size chosen after reading it tells an insider that finer ones failed"
     return f"{would}block_on=... cuts on fewer columns; choice=random always works; {says}"
 
 
-def sizes_up_to(counts: Ints, bounds: Bounds, most: int) -> tuple[Ints, Ints]:
+def sizes_up_to(counts: Ints, limits: Limits, most: int) -> tuple[Ints, Ints]:
     """The sizes from the smallest that any value allows up to `most`, and larger ones to fall back on."""
-    top, bottom = (column[counts > 0] for column in bounds.ceiling)
+    top, bottom = limits.rows[:2, counts > 0]
     smallest, n = int((-(-bottom // top)).min()), int(counts.sum())
     usual = np.arange(smallest, min(most, n) + 1)
     begin = max(smallest, most + 1)
@@ -196,21 +195,18 @@ def _notes(notes: dict[str, int], settings: list[Setting]) -> tuple[str, ...]:
 class Within:
     """A solver for sizes up to a limit, and for larger ones where there is no other way."""
 
-    solve: Callable[[Ints, Bounds, Ints, bool], Setting | None]
+    solve: Callable[[Ints, Limits, Ints, bool], Setting | None]
     most: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.most, int) or isinstance(self.most, bool) or self.most < 1:
-            raise BadValue(
-                "the largest bucket is not usable", allowed="max_size a whole number from 1", got=repr(self.most)
-            )
+        whole_number(self.most, "the largest bucket, max_size,", least=1)
 
-    def __call__(self, counts: Ints, bounds: Bounds, block: bool) -> tuple[Setting | None, str]:
-        usual, larger = sizes_up_to(counts, bounds, self.most)
-        found = self.solve(counts, bounds, usual, block)
+    def __call__(self, counts: Ints, limits: Limits, block: bool) -> tuple[Setting | None, str]:
+        usual, larger = sizes_up_to(counts, limits, self.most)
+        found = self.solve(counts, limits, usual, block)
         if found is not None:
             return found, ""
-        found = self.solve(counts, bounds, larger, block)
+        found = self.solve(counts, limits, larger, block)
         if found is None:
             return None, f"no buckets of at most {self.most} people keep the promise"
         size = f"buckets have up to {int(found.size.max()):,} people"

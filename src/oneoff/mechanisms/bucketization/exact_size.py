@@ -10,22 +10,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.mechanisms.bucketization.choice import Choice, Columns, Deal, People, Report, Within, choose_people
 from oneoff.mechanisms.bucketization.multi_size import multi_sizes
 from oneoff.mechanisms.bucketization.setting import Setting
-from oneoff.mechanisms.levels import Bounds
-from oneoff.mechanisms.program import size_program
-from oneoff.models import Model
+from oneoff.mechanisms.planning.program import size_program
+from oneoff.models import Limits, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Table
+from oneoff.table.arrays import Flags, Floats, Ints
 
 __all__ = ["exact_size", "exact_sizes"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _NEAR = 3  # buckets of a size more or fewer than the linear program says
 _GAP = 8e-5  # of the mixed-integer program
@@ -36,7 +33,7 @@ _TOLERANCE = 1e-6  # of the solvers, relative
 
 
 def exact_sizes(
-    counts: Ints, bounds: Bounds, sizes: Ints, *, gap: float = _GAP, nodes: int = _NODES, wider: bool = True
+    counts: Ints, limits: Limits, sizes: Ints, *, gap: float = _GAP, nodes: int = _NODES, wider: bool = True
 ) -> Setting | None:
     """The valid setting with the least loss that is found, with its proven excess; None when there is none.
 
@@ -44,11 +41,11 @@ def exact_sizes(
     nodes   of the search tree of a mixed-integer program, at most
     wider   where sizes that the linear program uses do not reach the gap, try their neighbours too, and then all
     """
-    known = multi_sizes(counts, bounds, sizes)
+    known = multi_sizes(counts, limits, sizes)
     sizes = sizes[sizes <= counts.sum()]
     if not len(sizes):
         return None
-    rooms = np.stack([bounds.most(int(size)) for size in sizes])
+    rooms = np.stack([limits.most(int(size)) for size in sizes])
     least, wanted = _relaxed(counts, rooms, sizes)
     if wanted is None:
         return known
@@ -94,7 +91,7 @@ def _relaxed(counts: Ints, rooms: Ints, sizes: Ints) -> tuple[int, Floats | None
     return math.ceil(answer.fun * (1 - _TOLERANCE)), answer.x[share.size :]
 
 
-def _supports(wanted: Floats, wider: bool) -> list[npt.NDArray[np.bool_]]:
+def _supports(wanted: Floats, wider: bool) -> list[Flags]:
     """Sizes to look at: those the linear program uses, then their neighbours as well, then all."""
     used = wanted > _USED
     beside = used.copy()
@@ -179,10 +176,10 @@ def exact_size(
     block_on     cut blocks on these columns only: those that say little about the value keep blocks eligible
     """
 
-    def solve(counts: Ints, bounds: Bounds, sizes: Ints, block: bool) -> Setting | None:
+    def solve(counts: Ints, limits: Limits, sizes: Ints, block: bool) -> Setting | None:
         if block:  # there are many of them
-            return exact_sizes(counts, bounds, sizes, gap=_BLOCK_GAP, nodes=_BLOCK_NODES, wider=False)
-        return exact_sizes(counts, bounds, sizes)
+            return exact_sizes(counts, limits, sizes, gap=_BLOCK_GAP, nodes=_BLOCK_NODES, wider=False)
+        return exact_sizes(counts, limits, sizes)
 
     within = Within(solve, max_size)
     return choose_people(table, model, within, People(choice, block_size, block_on, deal), rng, report)

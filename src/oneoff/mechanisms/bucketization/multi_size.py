@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.mechanisms.bucketization.choice import Choice, Columns, Deal, People, Report, Within, choose_people
 from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.mechanisms.bucketization.two_size import two_sizes
-from oneoff.mechanisms.levels import Bounds
-from oneoff.models import Model
+from oneoff.models import Limits, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Table
+from oneoff.table.arrays import Ints
 
 __all__ = ["multi_size", "multi_sizes"]
 
-Ints = npt.NDArray[np.int64]
 
-
-def multi_sizes(counts: Ints, bounds: Bounds, sizes: Ints) -> Setting | None:
+def multi_sizes(counts: Ints, limits: Limits, sizes: Ints) -> Setting | None:
     """Algorithm 4: the people of each kind of buckets are given two sizes of their own while that lowers the loss."""
-    first = two_sizes(counts, bounds, sizes)
+    first = two_sizes(counts, limits, sizes)
     if first is None:
         return None
     done, waiting = list[tuple[int, int, Ints]](), _kinds(first)
     while waiting:
         size, number, people = waiting.pop()
-        finer = two_sizes(people, bounds, sizes)
+        finer = two_sizes(people, limits, sizes)
         if finer is not None and finer.loss < number * (size - 1) ** 2:
             waiting += _kinds(finer)
         else:
@@ -75,8 +72,8 @@ def multi_size(
     block_on     cut blocks on these columns only: those that say little about the value keep blocks eligible
     """
 
-    def solve(counts: Ints, bounds: Bounds, sizes: Ints, block: bool) -> Setting | None:
-        return multi_sizes(counts, bounds, sizes)
+    def solve(counts: Ints, limits: Limits, sizes: Ints, block: bool) -> Setting | None:
+        return multi_sizes(counts, limits, sizes)
 
     within = Within(solve, max_size)
     return choose_people(table, model, within, People(choice, block_size, block_on, deal), rng, report)

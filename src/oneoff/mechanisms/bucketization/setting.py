@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from oneoff.errors import OneoffError
-from oneoff.mechanisms.levels import Bounds
+from oneoff.errors import Defect
+from oneoff.models import Limits
+from oneoff.table.arrays import Ints, offsets
 
 __all__ = ["Setting", "divide", "one_bucket"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +41,15 @@ class Setting:
     def buckets(self) -> int:
         return int(self.number.sum())
 
-    def check(self, counts: Ints, bounds: Bounds) -> None:
+    def check(self, counts: Ints, limits: Limits) -> None:
         """Refuse a setting that loses somebody or breaks a ceiling: exact, before anybody is dealt."""
         if (self.people < 0).any() or not np.array_equal(self.people.sum(axis=1), counts):
-            raise OneoffError("a bucket setting does not hold everybody: a defect, nothing was published")
+            raise Defect("a bucket setting does not hold everybody")
         if not np.array_equal(self.people.sum(axis=0), self.size * self.number):
-            raise OneoffError("a bucket setting is not full: a defect, nothing was published")
+            raise Defect("a bucket setting is not full")
         for j in range(len(self.size)):
-            if (self.people[:, j] > bounds.most(int(self.size[j])) * self.number[j]).any():
-                raise OneoffError("a bucket setting breaks a ceiling: a defect, nothing was published")
+            if (self.people[:, j] > limits.most(int(self.size[j])) * self.number[j]).any():
+                raise Defect("a bucket setting breaks a ceiling")
 
     def without_empty(self) -> Setting:
         used = self.number > 0
@@ -63,19 +61,19 @@ def one_bucket(counts: Ints) -> Setting:
     return Setting(np.array([counts.sum()]), np.array([1]), counts.reshape(-1, 1).copy())
 
 
-def divide(counts: Ints, bounds: Bounds, sizes: tuple[int, int], numbers: tuple[int, int]) -> Setting:
+def divide(counts: Ints, limits: Limits, sizes: tuple[int, int], numbers: tuple[int, int]) -> Setting:
     """Record Partition (Algorithm 1) for a valid setting of two sizes, by counts and in one go.
 
     The first kind gets what it can hold of every value; what is too much moves on to the second, from values that have
     room there and people here. (The algorithm as written forgets the second condition.)
     """
     (first, second), (b1, b2) = sizes, numbers
-    here = np.minimum(bounds.most(first) * b1, counts)
+    here = np.minimum(limits.most(first) * b1, counts)
     excess = int(here.sum()) - first * b1
-    movable = here - np.maximum(0, counts - bounds.most(second) * b2)
+    movable = here - np.maximum(0, counts - limits.most(second) * b2)
     if excess < 0 or (movable < 0).any() or int(movable.sum()) < excess:
-        raise OneoffError("a bucket setting that is not valid was to be filled: a defect, nothing was published")
-    below = np.concatenate(([0], np.cumsum(movable)))
+        raise Defect("a bucket setting that is not valid was to be filled")
+    below = offsets(movable)
     here = here - np.diff(np.minimum(below, excess))
     people = np.stack([here, counts - here], axis=1)
     return Setting(np.array([first, second]), np.array([b1, b2]), people).without_empty()

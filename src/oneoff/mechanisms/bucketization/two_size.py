@@ -13,24 +13,22 @@ from math import gcd
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.errors import BadValue
 from oneoff.mechanisms.bucketization.choice import Choice, Columns, Deal, People, Report, Within, choose_people
 from oneoff.mechanisms.bucketization.setting import Setting, divide
-from oneoff.mechanisms.levels import Bounds
-from oneoff.models import Model
+from oneoff.models import Limits, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Table
+from oneoff.table.arrays import Ints
 
 __all__ = ["Search", "first_valid", "most_buckets", "two_size", "two_sizes"]
 
-Ints = npt.NDArray[np.int64]
 Search = Literal["full", "loss", "none"]
 
 
-def two_sizes(counts: Ints, bounds: Bounds, sizes: Ints, search: Search = "full") -> Setting | None:
+def two_sizes(counts: Ints, limits: Limits, sizes: Ints, search: Search = "full") -> Setting | None:
     """The valid setting of one or two of these sizes with the least loss; None when there is none.
 
     search   "full": the first valid candidate of every pair of sizes by the interval above; "loss": by trying one after
@@ -40,17 +38,17 @@ def two_sizes(counts: Ints, bounds: Bounds, sizes: Ints, search: Search = "full"
     if not len(sizes):
         return None
     pairs = np.stack([sizes[side] for side in np.triu_indices(len(sizes))], axis=1)
-    found = first_valid(counts, bounds, pairs) if search == "full" else _tried(counts, bounds, pairs, search == "loss")
+    found = first_valid(counts, limits, pairs) if search == "full" else _tried(counts, limits, pairs, search == "loss")
     loss = (found * (pairs - 1) ** 2).sum(axis=1)
     valid = np.flatnonzero(found[:, 0] >= 0)
     if not len(valid):
         return None
     best = int(valid[np.argmin(loss[valid])])
     (s1, s2), (b1, b2) = pairs[best].tolist(), found[best].tolist()
-    return divide(counts, bounds, (s1, s2), (b1, b2))
+    return divide(counts, limits, (s1, s2), (b1, b2))
 
 
-def first_valid(counts: Ints, bounds: Bounds, pairs: Ints) -> Ints:
+def first_valid(counts: Ints, limits: Limits, pairs: Ints) -> Ints:
     """The numbers of buckets of the first valid candidate for every pair of sizes; -1 where there is none.
 
     A pair of equal sizes stands for one size.
@@ -58,7 +56,7 @@ def first_valid(counts: Ints, bounds: Bounds, pairs: Ints) -> Ints:
     n = int(counts.sum())
     start, step = _first_candidates(n, pairs)
     sizes = np.unique(pairs)
-    most = {int(size): bounds.most(int(size)) for size in sizes}
+    most = {int(size): limits.most(int(size)) for size in sizes}
     fill = {int(size): most_buckets(counts, most[int(size)], int(size)) for size in sizes}
     fillable = np.array([[fill[a], fill[b]] for a, b in pairs.tolist()])
     room = np.stack([np.stack([most[a] for a in pairs[:, side].tolist()]) for side in (0, 1)])  # [side, pair, value]
@@ -107,13 +105,13 @@ def most_buckets(counts: Ints, most: Ints, size: int) -> int:
     return low
 
 
-def _tried(counts: Ints, bounds: Bounds, pairs: Ints, prune: bool) -> Ints:
+def _tried(counts: Ints, limits: Limits, pairs: Ints, prune: bool) -> Ints:
     """The same by trying candidates one after the other (section 7.3's No-pruning and Loss-pruning)."""
     from oneoff.kernels.buckets import try_candidates
 
     start, step = _first_candidates(int(counts.sum()), pairs)
     sizes, place = np.unique(pairs, return_inverse=True)
-    rooms = np.stack([bounds.most(int(size)) for size in sizes])
+    rooms = np.stack([limits.most(int(size)) for size in sizes])
     found: Ints = try_candidates(counts, rooms, pairs, place.reshape(pairs.shape), np.stack([start, step]), prune)
     return found
 
@@ -147,8 +145,8 @@ def two_size(
     if search not in ("full", "loss", "none"):
         raise BadValue("unknown search", allowed="full, loss, none", got=repr(search))
 
-    def solve(counts: Ints, bounds: Bounds, sizes: Ints, block: bool) -> Setting | None:
-        return two_sizes(counts, bounds, sizes, search)
+    def solve(counts: Ints, limits: Limits, sizes: Ints, block: bool) -> Setting | None:
+        return two_sizes(counts, limits, sizes, search)
 
     within = Within(solve, max_size)
     return choose_people(table, model, within, People(choice, block_size, block_on, deal), rng, report)

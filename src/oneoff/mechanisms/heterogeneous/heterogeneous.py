@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee, listing, whole_number
-from oneoff.mechanisms.heterogeneous.buckets import plan
 from oneoff.mechanisms.heterogeneous.matching import MATCHERS, Matcher, blocks, estimate_seconds, extract, scatter
 from oneoff.mechanisms.heterogeneous.randomize import random_matching
-from oneoff.mechanisms.levels import Bounds, Level, draw
+from oneoff.mechanisms.planning.buckets import plan
+from oneoff.mechanisms.planning.levels import Level, draw
 from oneoff.mechanisms.served import refuse_all_but_ceilings
 from oneoff.mechanisms.space import lexicographic, space_of
-from oneoff.models import Model
+from oneoff.models import Limits, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Links
 from oneoff.table import Table
@@ -65,14 +65,14 @@ def heterogeneous(
     """
     _refuse_options(matcher, randomize, block, partition)
     rng = rng or np.random.default_rng()
-    bounds, space = _bounds(table, model), space_of(table, numeric_as)
+    limits, space = _limits(table, model), space_of(table, numeric_as)
     step = _counter(table.rows, report)
     rank = np.argsort(lexicographic(table, rng)) if randomize == "permute" else np.empty(0, dtype=np.int64)
     covers: list[Cover] = []
     for people in _parts(table.rows, partition, rng):
         counts = np.bincount(table.values[people], minlength=len(table.counts))
-        _refuse_part(table, model, bounds, counts)
-        levels = plan(counts, bounds, apart=randomize == "walk")
+        _refuse_part(table, model, limits, counts)
+        levels = plan(counts, limits, apart=randomize == "walk")
         _refuse_width(levels)
         _refuse_threshold(threshold, levels)
         for level, buckets in zip(levels, draw(levels, people, table.values, rng), strict=True):
@@ -150,26 +150,25 @@ def slow_matching(table: Table, model: Model, options: Mapping[str, Any]) -> str
     )
 
 
-def _bounds(table: Table, model: Model) -> Bounds:
+def _limits(table: Table, model: Model) -> Limits:
     """The ceilings of the promise, and the least number of buckets that promises about identity ask for."""
     refuse_all_but_ceilings("heterogeneous", table, model)
-    caps = model.caps(table.counts)
-    if caps is None:
+    if model.caps(table.counts) is None:
         raise MethodMismatch(
             f"heterogeneous does not serve {model.spec()}",
             allowed="promises that are ceilings on belief, such as l-diversity or beta-likeness, also with k-anonymity",
             got=model.spec(),
             hint="for k-anonymity alone use ring, for other promises mondrian",
         )
-    return Bounds.of(caps, table.rows, model.rule(table.counts, table.rows).least_size)
+    return model.limits(table.counts, table.rows)
 
 
-def _refuse_part(table: Table, model: Model, bounds: Bounds, counts: Ints) -> None:
+def _refuse_part(table: Table, model: Model, limits: Limits, counts: Ints) -> None:
     """People who break the promise as one group break it in any graph among them."""
     size = int(counts.sum())
-    if bounds.allow(counts):
+    if limits.allows(counts):
         return
-    wrong = np.flatnonzero((counts > bounds.most(size)) | (counts < bounds.least(size)))
+    wrong = np.flatnonzero((counts > limits.most(size)) | (counts < limits.least(size)))
     labels = [] if table.sensitive is None else table.sensitive.labels[wrong].tolist()
     whole = size == table.rows
     culprit = f": too many or too few have {listing(map(repr, labels))}" if labels else f": it has {size} people"

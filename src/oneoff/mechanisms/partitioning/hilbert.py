@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-import numpy.typing as npt
 
-from oneoff.mechanisms.space import space_of
+from oneoff.mechanisms.served import refuse_unreachable
+from oneoff.mechanisms.task import NumericAs, finish, task_of
 from oneoff.models import Model
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
 from oneoff.plans import Partition
 from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Codes, Ints, offsets
 
 __all__ = ["axis", "hilbert", "hilbert_order", "lined_up"]
 
@@ -23,7 +22,7 @@ def hilbert(
     table: Table,
     model: Model,
     *,
-    numeric_as: Literal["range", "set"] = "range",
+    numeric_as: NumericAs = "range",
     rng: np.random.Generator | None = None,
 ) -> Partition:
     """Sort people along a Hilbert curve through the quasi-identifiers and cut the sequence into groups.
@@ -37,14 +36,15 @@ def hilbert(
     """
     from oneoff.kernels.hilbert import greedy_groups, optimal_groups
 
-    order = hilbert_order(table, rng or np.random.default_rng())
-    rule = model.rule(table.counts, table.rows)
+    refuse_unreachable(table, model)
+    task, rule = task_of("hilbert", table, model, numeric_as, rng), model.rule(table.counts, table.rows)
+    order = hilbert_order(table, task.rng)
     if rule.by_value:
-        return Partition(greedy_groups(table.values, order, rule, len(table.counts)))
-    return Partition(optimal_groups(table.codes, order, space_of(table, numeric_as), rule.least_size))
+        return finish(task, greedy_groups(table.values, order, rule, len(table.counts)))
+    return finish(task, optimal_groups(table.codes, order, task.space, rule.least_size))
 
 
-def hilbert_order(table: Table, rng: np.random.Generator, *, common_first: bool = False) -> npt.NDArray[np.int64]:
+def hilbert_order(table: Table, rng: np.random.Generator, *, common_first: bool = False) -> Ints:
     """Rows along the curve; numbers by value, categories by code (with a hierarchy, its leaves from left to right).
 
     `common_first` puts categories without a hierarchy in the order of how common they are, since their codes mean
@@ -56,7 +56,7 @@ def hilbert_order(table: Table, rng: np.random.Generator, *, common_first: bool 
     widest = max(table.quasi[j].size for j in axes)
     bits = max(1, min(63 // len(axes), max(1, int(widest - 1).bit_length())))
 
-    def cells(j: int) -> npt.NDArray[np.int64]:
+    def cells(j: int) -> Ints:
         along = axis(table, j)[table.codes[:, j]] if common_first else table.codes[:, j]
         return _cells(table.quasi[j], bits)[along]
 
@@ -65,7 +65,7 @@ def hilbert_order(table: Table, rng: np.random.Generator, *, common_first: bool 
     return mixed[np.argsort(curve_keys(points, bits)[mixed], kind="stable")]
 
 
-def axis(table: Table, j: int) -> npt.NDArray[np.int64]:
+def axis(table: Table, j: int) -> Ints:
     """The place of each code among all codes of an attribute: plain categories by how common they are, others as is."""
     attribute = table.quasi[j]
     if attribute.kind == "numeric" or attribute.hierarchy is not None:
@@ -77,21 +77,19 @@ def axis(table: Table, j: int) -> npt.NDArray[np.int64]:
     return place
 
 
-def _cells(attribute: Attribute, bits: int) -> npt.NDArray[np.int64]:
+def _cells(attribute: Attribute, bits: int) -> Ints:
     """The cell of each code on an axis of 2**bits cells."""
-    cells: npt.NDArray[np.int64] = np.rint(attribute.scaled * (2**bits - 1)).astype(np.int64)
+    cells: Ints = np.rint(attribute.scaled * (2**bits - 1)).astype(np.int64)
     return cells
 
 
-def lined_up(
-    table: Table, curve: npt.NDArray[np.int64], group: npt.NDArray[np.int32], by_attribute: bool
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def lined_up(table: Table, curve: Ints, group: Codes, by_attribute: bool) -> tuple[Ints, Ints]:
     """People group by group: along the curve, and in further rows by each attribute, as places in the first row.
 
     Returns the rows, and where each group begins.
     """
     line = curve[np.argsort(group[curve], kind="stable")]
-    start = np.concatenate(([0], np.cumsum(np.bincount(group)))).astype(np.int64)
+    start = offsets(np.bincount(group))
     rows = [line]
     for j in range(len(table.quasi) if by_attribute else 0):
         rows.append(np.lexsort((axis(table, j)[table.codes[line, j]], group[line])))

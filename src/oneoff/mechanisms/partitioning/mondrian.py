@@ -6,13 +6,13 @@ With beta-likeness and t-closeness as the promise this is the LMondrian and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 
-from oneoff.errors import BadValue
-from oneoff.mechanisms.space import lexicographic, space_of
+from oneoff.mechanisms.served import refuse_unknown, refuse_unreachable
+from oneoff.mechanisms.space import lexicographic
+from oneoff.mechanisms.task import Effort, NumericAs, Report, finish, task_of
 from oneoff.models import BasicBetaLikeness, BetaLikeness, DeltaDisclosure, Model
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
 from oneoff.models.numbers import log_below
@@ -33,10 +33,10 @@ def mondrian(
     model: Model,
     *,
     cuts: Literal["strict", "relaxed"] = "relaxed",
-    numeric_as: Literal["range", "set"] = "range",
-    effort: Literal["fast", "balanced", "best"] = "balanced",
+    numeric_as: NumericAs = "range",
+    effort: Effort = "balanced",
     rng: np.random.Generator | None = None,
-    report: Callable[[float], None] | None = None,
+    report: Report | None = None,
 ) -> Partition:
     """Cut the space of quasi-identifiers again and again while both halves keep the promise.
 
@@ -53,25 +53,23 @@ def mondrian(
     """
     from oneoff.kernels.mondrian import cut, working_space
 
-    if cuts not in ("strict", "relaxed"):
-        raise BadValue("unknown kind of cuts", allowed="strict, relaxed", got=repr(cuts))
-    if effort not in _THOROUGH:
-        raise BadValue("unknown effort", allowed=", ".join(_THOROUGH), got=repr(effort))
+    refuse_unknown("kind of cuts", cuts, ("strict", "relaxed"))
+    refuse_unknown("effort", effort, _THOROUGH)
+    refuse_unreachable(table, model)
+    task, rule = task_of("mondrian", table, model, numeric_as, rng, report), model.rule(table.counts, table.rows)
     thorough, n = _THOROUGH[effort], table.rows
-    space, rule = space_of(table, numeric_as), model.rule(table.counts, n)
     group = np.zeros(n, dtype=np.int32)
     stack = np.zeros((n // max(rule.least_size, 1) + 2, 2), dtype=np.int64)
     stack[0] = 0, n
     cursor = np.array([1, 0, 0, 0], dtype=np.int64)
     relaxed = cuts == "relaxed"
-    tie = np.argsort(lexicographic(table, rng or np.random.default_rng())) if relaxed else np.zeros(n, dtype=np.int64)
+    tie = np.argsort(lexicographic(table, task.rng)) if relaxed else np.zeros(n, dtype=np.int64)
     codes, spare = table.codes.copy(), np.empty_like(table.codes)
-    work = working_space(table.values, tie, len(space.position), len(table.counts))
+    work = working_space(table.values, tie, len(task.space.position), len(table.counts))
     while cursor[0] > 0:
-        cut(codes, spare, space, rule, stack, cursor, group, work, relaxed, thorough, _BUDGET)
-        if report is not None:
-            report(float(cursor[2]) / n)
-    return Partition(group)
+        cut(codes, spare, task.space, rule, stack, cursor, group, work, relaxed, thorough, _BUDGET)
+        task.report(float(cursor[2]) / n)
+    return finish(task, group)
 
 
 def dmondrian(
@@ -79,7 +77,7 @@ def dmondrian(
     model: Model,
     *,
     rng: np.random.Generator | None = None,
-    report: Callable[[float], None] | None = None,
+    report: Report | None = None,
 ) -> Partition:
     """Beta-likeness by way of delta-disclosure, as far as that implies it (001, section 6.2).
 

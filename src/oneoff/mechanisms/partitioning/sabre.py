@@ -12,30 +12,29 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from oneoff.errors import BadValue, MethodMismatch, OneoffError
-from oneoff.mechanisms.partitioning.hilbert import hilbert_order, lined_up
+from oneoff.errors import MethodMismatch
+from oneoff.mechanisms.partitioning.leaves import Leaves, leaves_of
 from oneoff.mechanisms.partitioning.mondrian import mondrian
-from oneoff.mechanisms.space import space_of
-from oneoff.models import Counts, Model, Prior, TCloseness
+from oneoff.mechanisms.served import refuse_unknown
+from oneoff.mechanisms.task import NumericAs, Report, Task, finish, task_of
+from oneoff.models import Model, Prior, TCloseness
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.models.rule import Rule
 from oneoff.models.trees import node_levels
 from oneoff.plans import Partition
 from oneoff.table import Table
+from oneoff.table.arrays import Codes, Ints, offsets
 
 if TYPE_CHECKING:
     from oneoff.kernels.sabre import Closeness
-    from oneoff.kernels.space import Space
 
 __all__ = ["bucketize", "sabre"]
 
-Ints = npt.NDArray[np.int64]
-Labels = npt.NDArray[np.int32]
 Variant = Literal["best", "across", "paper"]
 
 _SHARES = (Fraction(1), Fraction(3, 4), Fraction(1, 2), Fraction(1, 4), Fraction(0))  # of t that buckets may use up
@@ -49,9 +48,9 @@ def sabre(
     model: Model,
     *,
     variant: Variant = "best",
-    numeric_as: Literal["range", "set"] = "range",
+    numeric_as: NumericAs = "range",
     rng: np.random.Generator | None = None,
-    report: Callable[[float], None] | None = None,
+    report: Report | None = None,
 ) -> Partition:
     """Put people with similar values into buckets, and make groups that take nearly its share from each bucket.
 
@@ -72,14 +71,12 @@ def sabre(
     Stands against a reader of the release: who goes where depends on
     quasi-identifiers and sensitive values together.
     """
-    if variant not in _VARIANT:
-        raise BadValue("unknown variant", allowed=", ".join(_VARIANT), got=repr(variant))
-    job = _job(table, model, numeric_as, rng or np.random.default_rng(), report or (lambda _: None))
-    group = _VARIANT[variant](job)
-    job.report(1.0)
-    if model.failing(Counts.of_groups(group, table.values), Prior.of(table.counts)).any():
-        raise OneoffError(f"sabre made a group that breaks {model.spec()}: a defect, nothing was published")
-    return Partition(group)
+    refuse_unknown("variant", variant, _VARIANT)
+    promise = _served(model)
+    task = task_of("sabre", table, model, numeric_as, rng, report)
+    group = _VARIANT[variant](_leaves(task, promise), numeric_as)
+    task.report(1.0)
+    return finish(task, group)
 
 
 # Buckets
@@ -143,7 +140,7 @@ class _Shape:
 
     def _ordered(self, low: Ints | int, high: Ints | int) -> Ints:
         """Buckets from places to places, with numbers in them: everybody at the lowest of these, or at the highest."""
-        inner = np.concatenate(([0], np.cumsum(self.below[1:])))  # below[1] + ... + below[i]
+        inner = offsets(self.below[1:])  # below[1] + ... + below[i]
         found, many = inner[np.asarray(high) - 1] - inner[low], np.asarray(high) - 1 - low
         cost: Ints = np.maximum(found - many * self.below[low], many * self.below[high] - found)
         return cost
@@ -187,7 +184,7 @@ def _order(model: TCloseness, prior: Prior) -> Ints:
 
 def _shape(model: TCloseness, prior: Prior, order: Ints) -> _Shape:
     people = np.array(prior.count, dtype=np.int64)[order]
-    below = np.concatenate(([0], np.cumsum(people)))
+    below = offsets(people)
     if model.distance == "ordered":
         return _Shape(np.empty((0, len(people)), dtype=np.int64), below, np.zeros((1, len(people)), dtype=np.int64))
     levels = node_levels(model.ranges) if model.distance == "hierarchical" else [np.arange(len(people))]
@@ -199,78 +196,61 @@ def _shape(model: TCloseness, prior: Prior, order: Ints) -> _Shape:
 # Groups
 
 
-@dataclass(frozen=True)
-class _Job:
-    """What is to be grouped, in the form the compiled loops want."""
+def _leaves(task: Task, promise: TCloseness) -> Leaves:
+    """What is to be divided, with values as places in the order of the promise."""
+    from oneoff.kernels.sabre import divide
 
-    table: Table
-    model: Model
-    place: Labels  # of every row's value
-    close: Closeness
-    space: Space
-    curve: Ints
-    numeric_as: Literal["range", "set"]
-    rng: np.random.Generator
-    report: Callable[[float], None]
-
-    @property
-    def everybody(self) -> Labels:
-        return np.zeros(self.table.rows, dtype=np.int32)
-
-    def loss(self, group: Labels) -> int:
-        from oneoff.kernels.groups import total_loss
-
-        return int(total_loss(self.table.codes, self.space, *Partition(group).members).sum())
+    prior = Prior.of(task.table.counts)
+    order = _order(promise, prior)
+    place = np.empty(prior.values, dtype=np.int32)
+    place[order] = np.arange(prior.values)
+    close = _closeness(promise, prior, order, task)
+    return leaves_of(task, place[task.table.values], close, divide)
 
 
-def _paper(job: _Job) -> Labels:
+def _closeness(promise: TCloseness, prior: Prior, order: Ints, task: Task) -> Closeness:
+    """The promise, and the buckets to try, in the form the loops want."""
+    from oneoff.kernels.sabre import Closeness
+
+    shape, bound = _shape(promise, prior, order), _bound(promise.rule(prior, task.table.rows))
+    tiers = np.concatenate((shape.nodes, np.diff(shape.mass, axis=0), shape.below[None, :-1]))
+    levels, least = len(shape.nodes), task.limits.least_size
+    return Closeness(tiers, _buckets(shape, bound), levels, prior.total, *bound.as_integer_ratio(), least)
+
+
+def _loss(leaves: Leaves, group: Codes) -> int:
+    from oneoff.kernels.groups import total_loss
+
+    return int(total_loss(leaves.task.table.codes, leaves.task.space, *Partition(group).members).sum())
+
+
+def _paper(leaves: Leaves, numeric_as: NumericAs) -> Codes:
     from oneoff.kernels.sabre import HALVES
 
-    return _divided(job, job.everybody, [(bucketization, HALVES, 0) for bucketization in range(len(job.close.bucket))])
+    plans = [(bucketization, HALVES, 0) for bucketization in range(len(leaves.promise.bucket))]
+    return leaves.divided(leaves.task.everybody, plans, across=False)
 
 
-def _across(job: _Job) -> Labels:
-    return _cut_across(job, job.everybody)
+def _across(leaves: Leaves, numeric_as: NumericAs) -> Codes:
+    return _cut_across(leaves, leaves.task.everybody)
 
 
-def _best(job: _Job) -> Labels:
-    across = _across(job)
+def _best(leaves: Leaves, numeric_as: NumericAs) -> Codes:
+    across, task = _cut_across(leaves, leaves.task.everybody), leaves.task
     boxes = mondrian(
-        job.table, job.model, numeric_as=job.numeric_as, rng=job.rng, report=lambda share: job.report(share / 2)
+        task.table, task.model, numeric_as=numeric_as, rng=task.rng, report=lambda share: task.report(share / 2)
     )
-    return min(across, _cut_across(job, boxes.group), key=job.loss)
+    return min(across, _cut_across(leaves, boxes.group), key=partial(_loss, leaves))
 
 
-_VARIANT: dict[str, Callable[[_Job], Labels]] = {"best": _best, "across": _across, "paper": _paper}
+_VARIANT: dict[str, Callable[[Leaves, NumericAs], Codes]] = {"best": _best, "across": _across, "paper": _paper}
 
 
-def _cut_across(job: _Job, group: Labels) -> Labels:
+def _cut_across(leaves: Leaves, group: Codes) -> Codes:
     """Buckets of one value each, which are the last: for them the worst case is what is."""
     from oneoff.kernels.sabre import ACROSS
 
-    return _divided(job, group, [(len(job.close.bucket) - 1, ACROSS, _PARTS)])
-
-
-def _job(
-    table: Table,
-    model: Model,
-    numeric_as: Literal["range", "set"],
-    rng: np.random.Generator,
-    report: Callable[[float], None],
-) -> _Job:
-    from oneoff.kernels.sabre import Closeness
-
-    promise = _served(model)
-    prior = Prior.of(table.counts)
-    order, least = _order(promise, prior), model.rule(prior, table.rows).least_size
-    shape = _shape(promise, prior, order)
-    place = np.empty(prior.values, dtype=np.int32)
-    place[order] = np.arange(prior.values)
-    bound = _bound(promise.rule(prior, table.rows))
-    tiers = np.concatenate((shape.nodes, np.diff(shape.mass, axis=0), shape.below[None, :-1]))
-    close = Closeness(tiers, _buckets(shape, bound), len(shape.nodes), prior.total, *bound.as_integer_ratio(), least)
-    curve = hilbert_order(table, rng, common_first=True)
-    return _Job(table, model, place[table.values], close, space_of(table, numeric_as), curve, numeric_as, rng, report)
+    return leaves.divided(group, [(len(leaves.promise.bucket) - 1, ACROSS, _PARTS)], across=True)
 
 
 def _served(model: Model) -> TCloseness:
@@ -300,19 +280,3 @@ def _buckets(shape: _Shape, bound: Fraction) -> Ints:
         edges[_cuts(shape, share * bound * people)] = 1
         found[edges.tobytes()] = np.cumsum(edges)
     return np.stack(list(found.values()))
-
-
-def _divided(job: _Job, group: Labels, plans: list[tuple[int, int, int]]) -> Labels:
-    """Every group divided by the plan that loses least; whole where none gains anything."""
-    from oneoff.kernels.sabre import ACROSS, divide
-    from oneoff.kernels.threads import spread
-
-    people, start = lined_up(job.table, job.curve, group, any(way == ACROSS for _, way, _ in plans))
-    label, chance = np.empty(job.table.rows, dtype=np.int64), job.rng.random(job.table.rows)
-    wanted = np.array(plans, dtype=np.int64)
-
-    def run(first: int, last: int) -> None:
-        divide(first, last, job.table.codes, job.place, job.space, job.close, people, start, wanted, chance, label)
-
-    spread(run, len(start) - 1)
-    return np.unique(label, return_inverse=True)[1].astype(np.int32)

@@ -16,17 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, UnreachableGuarantee, listing
-from oneoff.mechanisms.levels import Bounds
-from oneoff.models import Model
+from oneoff.mechanisms.task import Task
 from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Codes, Flags, Ints
 
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
 __all__ = ["Block", "Cut", "Tree", "column_names", "cut_blocks", "listed_blocks", "refuse_ineligible"]
 
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 _SMALLER_SIDE = 0.3  # share of a block that each side of a cut must have
 
@@ -77,7 +75,7 @@ def cut_blocks(
     columns: Sequence[str] | None = None,
     multiple: int = 1,
     rng: np.random.Generator | None = None,
-    known: npt.NDArray[np.int32] | None = None,
+    known: Codes | None = None,
     suits: Callable[[Block], bool] | None = None,
 ) -> Tree:
     """Halve the largest block again and again, by the best of the median cuts over the columns.
@@ -119,9 +117,9 @@ def _best_sides(
     block: Block,
     columns: list[int],
     size: int,
-    known: npt.NDArray[np.int32] | None,
+    known: Codes | None,
     suits: Callable[[Block], bool] | None,
-    round_off: Callable[[Cut, npt.NDArray[np.int32], Flags], Flags],
+    round_off: Callable[[Cut, Codes, Flags], Flags],
 ) -> tuple[Block, Block] | None:
     codes = table.codes[block.rows]
     cuts = [_median_cut(table.quasi[j], codes[:, j], j) for j in columns]
@@ -140,7 +138,7 @@ def _best_sides(
     return None
 
 
-def _rounded(cut: Cut, codes: npt.NDArray[np.int32], first: Flags, *, multiple: int, rng: np.random.Generator) -> Flags:
+def _rounded(cut: Cut, codes: Codes, first: Flags, *, multiple: int, rng: np.random.Generator) -> Flags:
     """Let a few people at the edge of the first side change over, so that it has a multiple."""
     over = int(first.sum()) % multiple
     edge = np.flatnonzero(first & (codes[:, cut.column] == cut.edge))
@@ -151,9 +149,7 @@ def _rounded(cut: Cut, codes: npt.NDArray[np.int32], first: Flags, *, multiple: 
     return rounded
 
 
-def _sides(
-    table: Table, block: Block, cut: Cut, first: Flags, known: npt.NDArray[np.int32] | None
-) -> tuple[Block, Block]:
+def _sides(table: Table, block: Block, cut: Cut, first: Flags, known: Codes | None) -> tuple[Block, Block]:
     attribute, made = table.quasi[cut.column], []
     for side, flags in ((first, cut.left), (~first, ~cut.left)):
         where = _words(attribute, table.codes[block.rows[side], cut.column])
@@ -165,7 +161,7 @@ def _sides(
     return made[0], made[1]
 
 
-def _median_cut(attribute: Attribute, codes: npt.NDArray[np.int32], column: int) -> Cut:
+def _median_cut(attribute: Attribute, codes: Codes, column: int) -> Cut:
     """Numbers and trees by their order, categories the most common first: where the halves are most equal."""
     count = np.bincount(codes, minlength=attribute.size)
     ordered = attribute.kind == "numeric" or attribute.hierarchy is not None
@@ -177,40 +173,30 @@ def _median_cut(attribute: Attribute, codes: npt.NDArray[np.int32], column: int)
     return Cut(column, left, int(order[last]))
 
 
-def refuse_ineligible(
-    table: Table,
-    model: Model,
-    values: npt.NDArray[np.int32],
-    bounds: Bounds,
-    blocks: Sequence[Block],
-    hint: Callable[[], str],
-) -> None:
+def refuse_ineligible(task: Task, blocks: Sequence[Block], hint: Callable[[], str]) -> None:
     """A block that breaks the promise as one group breaks it in any groups."""
-    width = len(bounds.ceiling[0])
-    counted = [np.bincount(values[block.rows], minlength=width) for block in blocks]
-    bad = [i for i, counts in enumerate(counted) if not bounds.allow(counts)]
-    if not bad:
-        return
-    block, counts = blocks[bad[0]], counted[bad[0]]
-    excess = counts - bounds.most(len(block.rows))
-    worst = int(np.argmax(excess))
-    labels = table.sensitive.labels if table.sensitive is not None else np.array(["anything"])
-    why = (
-        f"{int(counts[worst])} of its {len(block.rows)} people have {labels[worst]!s}, "
-        f"at most {int(bounds.most(len(block.rows))[worst])} may"
-        if excess[worst] > 0
-        else f"its {len(block.rows)} people are too few, or have too little of some value"
-    )
-    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-    raise UnreachableGuarantee(
-        f"a block cannot keep {model.spec()} by itself: {block.where}: {why}{more}",
-        allowed="blocks that each keep the promise",
-        got=f"{len(blocks)} blocks, {len(bad)} of them ineligible",
-        hint=hint(),
-    )
+    bad = [block for block in blocks if not task.limits.allows(task.counts(block.rows))]
+    if bad:
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        raise UnreachableGuarantee(
+            f"a block cannot keep {task.model.spec()} by itself: {bad[0].where}: {_why(task, bad[0].rows)}{more}",
+            allowed="blocks that each keep the promise",
+            got=f"{len(blocks)} blocks, {len(bad)} of them ineligible",
+            hint=hint(),
+        )
 
 
-def _pair_loss(table: Table, space: Space, codes: npt.NDArray[np.int32]) -> float:
+def _why(task: Task, rows: Ints) -> str:
+    """What these people have too much or too little of."""
+    counts, most = task.counts(rows), task.limits.most(len(rows))
+    worst = int(np.argmax(counts - most))
+    if counts[worst] <= most[worst]:
+        return f"its {len(rows)} people are too few, or have too little of some value"
+    label = "anything" if task.table.sensitive is None else task.table.sensitive.labels[worst]
+    return f"{int(counts[worst])} of its {len(rows)} people have {label!s}, at most {int(most[worst])} may"
+
+
+def _pair_loss(table: Table, space: Space, codes: Codes) -> float:
     """What two people drawn at random lose together, summed over the attributes."""
     total = 0.0
     for j, attribute in enumerate(table.quasi):
@@ -223,7 +209,7 @@ def _pair_loss(table: Table, space: Space, codes: npt.NDArray[np.int32]) -> floa
     return total
 
 
-def _words(attribute: Attribute, codes: npt.NDArray[np.int32]) -> str:
+def _words(attribute: Attribute, codes: Codes) -> str:
     """How a side would be described to the steward."""
     present = np.unique(codes)
     labels = attribute.labels[present]

@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.mechanisms.heterogeneous.buckets import pack
-from oneoff.mechanisms.levels import Bounds
-from oneoff.mechanisms.partitioning.blocks import Block
+from oneoff.mechanisms.planning.blocks import Block
+from oneoff.mechanisms.planning.buckets import pack
+from oneoff.models import Limits
 from oneoff.table import Table
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
 
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
 __all__ = ["Knowledge", "learn", "of_table", "pack_alike"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _SHRINK = 30.0  # people of the whole public that every value's picture is mixed with
 _DOUBT = 4.0  # standard deviations that a predicted share must stay below its ceiling
@@ -42,7 +41,7 @@ class Knowledge:
     crowd   the group of every public person, when only the values of groups are public: numbers from 0
     """
 
-    codes: npt.NDArray[np.int32]
+    codes: Codes
     person: Ints
     value: Ints
     weight: Floats
@@ -69,7 +68,7 @@ class Knowledge:
         counted, many = self._count(table, inside)
         return (counted + _SHRINK * whole) / (many + _SHRINK)[:, None]
 
-    def _count(self, table: Table, inside: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def _count(self, table: Table, inside: Flags) -> tuple[Floats, Floats]:
         """[value, code] expected people inside with the value and the code; and people with each value."""
         chosen, values = inside[self.person], len(table.counts)
         value, weight, person = self.value[chosen], self.weight[chosen], self.person[chosen]
@@ -80,7 +79,7 @@ class Knowledge:
             columns.append(counted.reshape(values, attribute.size))
         return np.concatenate(columns, axis=1), np.bincount(value, weights=weight, minlength=values).astype(np.float64)
 
-    def foretells(self, table: Table, bounds: Bounds, block: Block) -> bool:
+    def foretells(self, table: Table, limits: Limits, block: Block) -> bool:
         """Will the block keep every ceiling? Only if it would also with four standard deviations of bad luck."""
         assert block.known is not None
         if len(block.known) == 0:
@@ -88,20 +87,20 @@ class Knowledge:
         inside = np.zeros(len(self.codes), dtype=np.bool_)
         inside[block.known] = True
         share, variance = self._counted(table, inside) if self.crowd is None else self._regressed(table, inside)
-        ceiling = bounds.ceiling[0] / bounds.ceiling[1]
+        ceiling = limits.rows[0] / limits.rows[1]
         near = np.clip(np.maximum(share, ceiling / 2), 0.0, 0.5)
         doubt = np.sqrt(near * (1 - near) * (variance + 1 / len(block.rows)))
         protected = (table.counts > 0) & (ceiling < 1)
         return bool((share + _DOUBT * doubt <= ceiling)[protected].all())
 
-    def _counted(self, table: Table, inside: npt.NDArray[np.bool_]) -> tuple[Floats, float]:
+    def _counted(self, table: Table, inside: Flags) -> tuple[Floats, float]:
         """The share of every value among the public people inside, and its variance relative to a single person's."""
         chosen = inside[self.person]
         many = np.bincount(self.value[chosen], weights=self.weight[chosen], minlength=len(table.counts))
         people = float(many.sum())
         return (many + _SHRINK * table.counts / table.rows) / (people + _SHRINK), 1 / max(people, 1e-9)
 
-    def _regressed(self, table: Table, inside: npt.NDArray[np.bool_]) -> tuple[Floats, float]:
+    def _regressed(self, table: Table, inside: Flags) -> tuple[Floats, float]:
         """Likewise from groups: a straight line through (members inside, members with v), read at "all inside".
 
         Groups hide part of what there is: as one member comes from each bucket, a value that is common among people
@@ -215,7 +214,7 @@ def _balanced(fit: Floats) -> Floats:
 
 
 def _offsets(table: Table) -> Ints:
-    return np.concatenate(([0], np.cumsum([attribute.size for attribute in table.quasi])))
+    return offsets([attribute.size for attribute in table.quasi])
 
 
 def pack_alike(table: Table, space: Space, picture: Floats, counts: Ints, buckets: int) -> list[Ints]:

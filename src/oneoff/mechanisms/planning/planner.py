@@ -15,16 +15,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from oneoff.mechanisms.heterogeneous.buckets import consecutive, whole_values
-from oneoff.mechanisms.levels import Bounds, Level, aside, by_support, evenly, one_group
-from oneoff.mechanisms.program import size_program
+from oneoff.mechanisms.planning.buckets import consecutive, whole_values
+from oneoff.mechanisms.planning.levels import Level, aside, by_support, evenly, one_group, refuse_sets
+from oneoff.mechanisms.planning.program import size_program
+from oneoff.models import Limits
+from oneoff.table.arrays import Floats, Ints
 
 __all__ = ["expected_loss", "plan_levels"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Pack = Callable[[Ints, int], list[Ints]]
 
 _SIZES = 20  # candidate sizes of groups up to that of the rarest value, at most
@@ -33,23 +32,24 @@ _CLASSES = 400  # kinds of values the linear program tells apart
 _WORK, _MORE_WORK = 200_000, 10_000  # buckets that are filled in search of one size that works, and of a better one
 
 
-def plan_levels(counts: Ints, bounds: Bounds, pack: Pack | None = None) -> list[Level]:
+def plan_levels(counts: Ints, limits: Limits, pack: Pack | None = None) -> list[Level]:
     """Levels that use up the counts exactly and keep every ceiling, with the least loss we can foresee.
 
     The counts must be allowed as one group. `pack` says which values share a bucket where each fits into one.
     """
-    n, fewest = int(counts.sum()), bounds.fewest_buckets(counts)
-    if bounds.floor[0].any():
-        return consecutive(counts, bounds)
-    if n < 2 * fewest and _one_ceiling(counts, bounds):
+    refuse_sets(limits)
+    n, fewest = int(counts.sum()), limits.fewest_buckets(counts)
+    if limits.has_floors:
+        return consecutive(counts, limits)
+    if n < 2 * fewest and limits.one_ceiling(counts):
         return [one_group(counts)]
     plans = (
-        [] if fewest > 2_000 else [whole_values(counts, bounds, fewest, pack)] if counts.max() <= n // fewest else []
+        [] if fewest > 2_000 else [whole_values(counts, limits, fewest, pack)] if counts.max() <= n // fewest else []
     )
-    if not _one_ceiling(counts, bounds):
-        plans += [_one_size(counts, bounds), _many_sizes(counts, bounds)]
+    if not limits.one_ceiling(counts):
+        plans += [_one_size(counts, limits), _many_sizes(counts, limits)]
     elif not plans:
-        plans = [_one_size(counts, bounds)]
+        plans = [_one_size(counts, limits)]
     return min(plans, key=expected_loss)
 
 
@@ -66,29 +66,23 @@ def _loss_of(buckets: float, people: float) -> float:
     return float(buckets**0.6 * people**0.7)
 
 
-def _one_ceiling(counts: Ints, bounds: Bounds) -> bool:
-    """All values that occur have the same ceiling, as for l-diversity: then one size is best."""
-    top, bottom = (column[counts > 0] for column in bounds.ceiling)
-    return bool((top * bottom[0] == top[0] * bottom).all())
-
-
 # One size
 
 
-def _one_size(counts: Ints, bounds: Bounds) -> list[Level]:
+def _one_size(counts: Ints, limits: Limits) -> list[Level]:
     """The best of the smallest sizes that work, with a group aside when the people do not divide.
 
     Larger groups get easier to fill, and everybody in one group always works.
     """
     n = int(counts.sum())
     best, least = [one_group(counts)], _loss_of(n, n)
-    work, found, buckets = 0, False, bounds.fewest_buckets(counts)
+    work, found, buckets = 0, False, limits.fewest_buckets(counts)
     while buckets < n and work < (_MORE_WORK if found else _WORK):
         size, rest = divmod(n, buckets)
-        few = aside(counts, bounds, rest) if _loss_of(buckets, n - rest) + _loss_of(rest, rest) < least else None
-        if few is not None and (counts - few <= bounds.most(buckets) * size).all():
+        few = aside(counts, limits, rest) if _loss_of(buckets, n - rest) + _loss_of(rest, rest) < least else None
+        if few is not None and (counts - few <= limits.most(buckets) * size).all():
             work += buckets
-            filled = _fill(counts - few, bounds.most(buckets), buckets, size)
+            filled = _fill(counts - few, limits.most(buckets), buckets, size)
             if min(filled.load) == size:
                 best = [Level(filled.slots(size)), *([one_group(few)] if rest else [])]
                 least, found = _loss_of(buckets, n - rest) + _loss_of(rest, rest), True
@@ -101,36 +95,36 @@ def _one_size(counts: Ints, bounds: Bounds) -> list[Level]:
 # Several sizes
 
 
-def _many_sizes(counts: Ints, bounds: Bounds) -> list[Level]:
+def _many_sizes(counts: Ints, limits: Limits) -> list[Level]:
     """Small groups as the linear program wants them, then everybody who is left in groups of one large size."""
     levels, left = [], counts.copy()
-    for buckets, wanted in _program(counts, bounds):
+    for buckets, wanted in _program(counts, limits):
         size = int(wanted.sum()) // buckets
         while size >= 2:
-            filled = _fill(np.minimum(wanted, left), bounds.most(buckets), buckets, size)
+            filled = _fill(np.minimum(wanted, left), limits.most(buckets), buckets, size)
             size = min(filled.load)
             if size < 2:
                 break
             slots = filled.slots(size)
             rest = left - np.bincount(slots.ravel(), minlength=len(counts))
-            if bounds.allow(rest):
+            if limits.allows(rest):
                 levels.append(Level(slots))
                 left = rest
                 break
             size -= max(1, size // 16)
-    return [*levels, *_one_size(left, bounds)]
+    return [*levels, *_one_size(left, limits)]
 
 
-def _program(counts: Ints, bounds: Bounds) -> list[tuple[int, Ints]]:
+def _program(counts: Ints, limits: Limits) -> list[tuple[int, Ints]]:
     """How many people of each value should be in groups of which size; ascending sizes, without the largest.
 
     Minimize the expected loss, a concave function of the people at each size, by a few linear programs whose prices
     are its slopes. People of v at size B: at most floor(cap_v B) buckets hold them, a little less where there are
     many such buckets, to leave room for filling them. Values with equal counts and ceilings share a variable.
     """
-    sizes = np.array(_candidates(counts, bounds))
-    kind, member, many = _kinds(counts, bounds)
-    share = np.array([bounds.most(buckets)[kind] for buckets in sizes.tolist()], dtype=np.float64)
+    sizes = np.array(_candidates(counts, limits))
+    kind, member, many = _kinds(counts, limits)
+    share = np.array([limits.most(buckets)[kind] for buckets in sizes.tolist()], dtype=np.float64)
     share = np.where(share >= 4, share - 1, share) / sizes[:, None]
     inside = member >= 0
     people = np.bincount(member[inside], weights=counts[inside]).astype(np.float64)
@@ -161,24 +155,24 @@ def _support(sizes: Ints, share: Floats, people: Floats, many: Ints) -> tuple[In
     return chosen[: len(found)], found
 
 
-def _candidates(counts: Ints, bounds: Bounds) -> list[int]:
+def _candidates(counts: Ints, limits: Limits) -> list[int]:
     """Sizes from the smallest that the most frequent values allow to what the rarest one needs and somewhat more.
 
     The upper ones are close together, because a little more size may mean one bucket more for many rare values.
     """
     present = np.flatnonzero(counts)
-    top = (bounds.ceiling[0][present] / bounds.ceiling[1][present]).max()
-    low, high = max(2, bounds.least_size, int(np.ceil(1 / top - 1e-9))), bounds.fewest_buckets(counts)
+    top = (limits.rows[0, present] / limits.rows[1, present]).max()
+    low, high = max(2, limits.least_size, int(np.ceil(1 / top - 1e-9))), limits.fewest_buckets(counts)
     lower = np.geomspace(min(low, high), high, num=1 + min(_SIZES, int(np.log(max(1.0, high / low)) / np.log(1.25))))
     upper = np.linspace(high, 1.3 * high, num=_SIZES // 2)
     sizes = np.unique(np.rint(np.concatenate([lower, upper])).astype(np.int64))
     return [int(size) for size in sizes if size <= counts.sum()]
 
 
-def _kinds(counts: Ints, bounds: Bounds) -> tuple[Ints, Ints, Ints]:
+def _kinds(counts: Ints, limits: Limits) -> tuple[Ints, Ints, Ints]:
     """Values of a kind share a variable: (the rarest value of each kind, the kind of every value or -1, how many)."""
     order = by_support(counts)[::-1]
-    ceiling = bounds.ceiling[0][order] / bounds.ceiling[1][order]
+    ceiling = limits.rows[0, order] / limits.rows[1, order]
     _, first, kind = np.unique(np.stack([counts[order], ceiling]), axis=1, return_index=True, return_inverse=True)
     kind = kind.ravel()
     if len(first) > _CLASSES:  # neighbours in the order of ceilings are nearly alike

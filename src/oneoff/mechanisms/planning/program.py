@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.table.arrays import Floats
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["SizeProgram", "size_program"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class SizeProgram(NamedTuple):

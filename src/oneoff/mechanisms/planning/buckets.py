@@ -13,29 +13,31 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.mechanisms.levels import Bounds, Level, aside, between, by_support, evenly, one_group
+from oneoff.mechanisms.planning.levels import Level, aside, between, by_support, evenly, one_group, refuse_sets
+from oneoff.models import Limits
+from oneoff.table.arrays import Ints
 
 __all__ = ["consecutive", "diversity_slots", "pack", "plan", "pure", "touched", "whole_values"]
 
-Ints = npt.NDArray[np.int64]
 
 _SHARED, _SUMS = 200, 2_000_000  # values of two buckets that are shared out anew, and people
 
 
-def plan(counts: Ints, bounds: Bounds, apart: bool) -> list[Level]:
+def plan(counts: Ints, limits: Limits, apart: bool) -> list[Level]:
     """Levels that use up the counts exactly; as few buckets as we can find, because fewer buckets lose less.
 
     Where l buckets suffice with each value in one of them (l-diversity, and beta-likeness by Theorem 4), `apart` asks
     for Algorithm 1 and otherwise values stay whole; all other promises get the consecutive buckets of Algorithm 3.
     The counts must be allowed as one group, which is then the last resort.
     """
-    n, buckets = int(counts.sum()), bounds.fewest_buckets(counts)
-    whole = int(counts.max()) <= n // buckets and not bounds.floor[0].any()
+    refuse_sets(limits)
+    n, buckets = int(counts.sum()), limits.fewest_buckets(counts)
+    whole = int(counts.max()) <= n // buckets and not limits.has_floors
     if whole and apart:
         return _diverse(counts, buckets)
     if whole:
-        return whole_values(counts, bounds, buckets)
-    return consecutive(counts, bounds)
+        return whole_values(counts, limits, buckets)
+    return consecutive(counts, limits)
 
 
 # Algorithm 1
@@ -75,7 +77,7 @@ def diversity_slots(counts: Ints, l: int) -> Ints:  # noqa: E741
 
 
 def whole_values(
-    counts: Ints, bounds: Bounds, buckets: int, pack_values: Callable[[Ints, int], list[Ints]] | None = None
+    counts: Ints, limits: Limits, buckets: int, pack_values: Callable[[Ints, int], list[Ints]] | None = None
 ) -> list[Level]:
     """Pack whole values into nearly equal buckets, cut them to one size, and plan for what was cut off.
 
@@ -94,8 +96,8 @@ def whole_values(
         if total == 0 or (total >= buckets and int(cut.max()) <= total // buckets):
             kept = counts - cut
             level = Level(np.stack([np.repeat(values, kept[values]) for values in packed]))
-            return [level, *(whole_values(cut, bounds, buckets, pack_values) if total else [])]
-    return consecutive(counts, bounds)
+            return [level, *(whole_values(cut, limits, buckets, pack_values) if total else [])]
+    return consecutive(counts, limits)
 
 
 def pack(counts: Ints, buckets: int) -> list[Ints]:
@@ -158,22 +160,22 @@ def _share(sizes: list[int], wanted: int) -> set[int]:
 # Algorithm 3
 
 
-def consecutive(counts: Ints, bounds: Bounds) -> list[Level]:
+def consecutive(counts: Ints, limits: Limits) -> list[Level]:
     """Values one after the other through the fewest buckets that keep |B_v| within its ceiling (Algorithm 3).
 
     Values that fill buckets exactly come first, then the most frequent. When the buckets do not divide the people, an
     eligible group is set aside. All people as buckets of one always satisfy an eligible table, so the search ends.
     """
     n = int(counts.sum())
-    for buckets in range(bounds.fewest_buckets(counts), n + 1):
+    for buckets in range(limits.fewest_buckets(counts), n + 1):
         size, rest = divmod(n, buckets)
-        few = aside(counts, bounds, rest)
+        few = aside(counts, limits, rest)
         if few is None:
             continue
         kept = counts - few
         order = by_support(kept)
         order = order[np.argsort(kept[order] % size != 0, kind="stable")]
-        most, least = bounds.most(buckets), bounds.least(buckets)
+        most, least = limits.most(buckets), limits.least(buckets)
         enough = np.zeros_like(counts)
         enough[order] = pure(kept[order], size)
         if (touched(kept[order], size) <= most[order]).all() and (enough >= least).all():

@@ -15,51 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OneoffError
-from oneoff.models import Caps
+from oneoff.errors import Defect
+from oneoff.models import Limits
+from oneoff.table.arrays import Ints
 
-__all__ = ["Bounds", "Level", "aside", "between", "by_support", "draw", "evenly", "one_group"]
-
-Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """How many members of a group of any size may, and must, have each value; no group is smaller than `least_size`."""
-
-    ceiling: tuple[Ints, Ints]
-    floor: tuple[Ints, Ints]
-    least_size: int
-
-    @staticmethod
-    def of(caps: Caps, people: int, least_size: int = 1) -> Bounds:
-        """Exact for groups of at most so many people."""
-        if caps.sets:
-            raise OneoffError("levels are planned for ceilings on single values, not on sets of them")
-        return Bounds(caps.ratios(people), caps.floor_ratios(people), least_size)
-
-    def most(self, size: int) -> Ints:
-        return self.ceiling[0] * size // self.ceiling[1]
-
-    def least(self, size: int) -> Ints:
-        return -(-self.floor[0] * size // self.floor[1])
-
-    def allow(self, counts: Ints) -> bool:
-        """May these people be published as one group?"""
-        size = int(counts.sum())
-        return size >= self.least_size and bool(((counts <= self.most(size)) & (counts >= self.least(size))).all())
-
-    def one_size(self) -> int:
-        """The size of groups that suits all values alike, when all have the same ceiling and no floor; otherwise 1."""
-        top, bottom = self.ceiling
-        if self.floor[0].any() or not (top * bottom[0] == top[0] * bottom).all():
-            return 1
-        return max(self.least_size, -(-int(bottom[0]) // int(top[0])))
-
-    def fewest_buckets(self, counts: Ints) -> int:
-        """Every value that occurs must be allowed in one bucket at least."""
-        top, bottom = (column[counts > 0] for column in self.ceiling)
-        return max(self.least_size, int((-(-bottom // top)).max()))
+__all__ = ["Level", "aside", "between", "by_support", "draw", "evenly", "one_group", "refuse_sets"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +32,12 @@ class Level:
 
     slots: Ints
     apart: bool = False
+
+
+def refuse_sets(limits: Limits) -> None:
+    """Counting the buckets of single values says nothing about sets of them."""
+    if limits.sets:
+        raise Defect("levels are planned for ceilings on single values, not on sets of them")
 
 
 def one_group(counts: Ints) -> Level:
@@ -107,13 +73,13 @@ def evenly(sizes: Ints, total: int) -> Ints:
     return taken
 
 
-def aside(counts: Ints, bounds: Bounds, total: int) -> Ints | None:
+def aside(counts: Ints, limits: Limits, total: int) -> Ints | None:
     """An eligible group of that many people, preferably with frequent values; None when there is none."""
     if total == 0:
         return np.zeros_like(counts)
-    if total < bounds.least_size:
+    if total < limits.least_size:
         return None
-    return between(bounds.least(total), np.minimum(bounds.most(total), counts), total, counts)
+    return between(limits.least(total), np.minimum(limits.most(total), counts), total, counts)
 
 
 def draw(
