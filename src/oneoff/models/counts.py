@@ -117,10 +117,8 @@ class Prior:
         """From counts of the whole table, or from shares (decimals mean what they print)."""
         if isinstance(given, Prior):
             return given
-        try:
-            shares = [Fraction(str(x)) if isinstance(x, float) else Fraction(x) for x in _plain(given)]
-        except (TypeError, ValueError, ZeroDivisionError):
-            raise BadValue("a prior needs numbers", allowed="shares or counts, one for each value") from None
+        plain = _plain(given)
+        shares = plain if all(type(item) is int for item in plain) else _fractions(plain)  # whole counts, mostly
         if not shares or min(shares) < 0 or sum(shares) <= 0:
             raise BadValue("a prior needs shares or counts that are not negative and not all zero")
         scale = math.lcm(*(share.denominator for share in shares))
@@ -147,6 +145,13 @@ class Prior:
     @property
     def values(self) -> int:
         return len(self.count)
+
+
+def _fractions(plain: list[Any]) -> list[Fraction]:
+    try:
+        return [Fraction(str(x)) if isinstance(x, float) else Fraction(x) for x in plain]
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise BadValue("a prior needs numbers", allowed="shares or counts, one for each value") from None
 
 
 def _plain(given: Any) -> list[Any]:

@@ -6,7 +6,6 @@ side by less than 1e-40, far below what any table of people could tell apart.
 
 from __future__ import annotations
 
-import math
 import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -87,17 +86,16 @@ def fraction_below(bound: Fraction, largest: int) -> Fraction:
     """
     if bound.denominator <= largest:
         return bound
-    whole = bound.numerator // bound.denominator
-    rest = bound - whole
-    low_n, low_d, high_n, high_d = 0, 1, 1, 1  # low <= rest < high, neighbours in the Farey sequence
+    whole, n = divmod(bound.numerator, bound.denominator)
+    d = bound.denominator  # n / d is what is left to approximate, in integers for speed
+    low_n, low_d, high_n, high_d = 0, 1, 1, 1  # low <= n / d < high, neighbours in the Farey sequence
     while True:
-        step = (rest * low_d - low_n) / (high_n - rest * high_d)
-        k = min(math.floor(step), (largest - low_d) // high_d)
+        k = min((n * low_d - low_n * d) // (high_n * d - n * high_d), (largest - low_d) // high_d)
         low_n, low_d = low_n + k * high_n, low_d + k * high_d
-        gap = rest * low_d - low_n
+        gap = n * low_d - low_n * d
         if gap == 0:
             break
-        k_high = min(math.ceil((high_n - rest * high_d) / gap) - 1, (largest - high_d) // low_d)
+        k_high = min(-((n * high_d - high_n * d) // gap) - 1, (largest - high_d) // low_d)
         high_n, high_d = high_n + k_high * low_n, high_d + k_high * low_d
         if k == 0 and k_high == 0:
             break
