@@ -19,7 +19,7 @@ import oneoff
 from oneoff.audit import Attack, outlier_attack, swap_attack
 from oneoff.audit import swaps as swaps_room
 from oneoff.audit.attack import Sight, sight
-from oneoff.models import Caps, Model, parse
+from oneoff.models import Limits, Model, parse
 from oneoff.plans import Partition
 from oneoff.publish import publish
 from oneoff.releases import Generalized, generalize
@@ -288,7 +288,7 @@ def worth_making(table: Table, group: Ints, i: int, h: int) -> list[int]:
     return found
 
 
-def is_barred(caps: Caps, here: Counter[int], there: Counter[int], a: int, b: int) -> bool:
+def is_barred(caps: Limits, here: Counter[int], there: Counter[int], a: int, b: int) -> bool:
     """May somebody with a of one group not change places with somebody with b of another?"""
     sizes = here.total(), there.total()
     most = [caps.up_to(size).most(size) for size in sizes]

@@ -125,8 +125,8 @@ def test_a_block_that_cannot_keep_the_promise_is_named(data_dir: Path, tmp_path:
     ("given", "said"),
     [
         ({"choice": "hilbert"}, "unknown way to choose people"),
-        ({"max_size": "many"}, "the largest bucket is not usable"),
-        ({"max_size": 0}, "the largest bucket is not usable"),
+        ({"max_size": "many"}, "the largest bucket, max_size, is not usable"),
+        ({"max_size": 0}, "the largest bucket, max_size, is not usable"),
         ({"search": "full"}, "search"),
         ({"block_size": 500}, "there are no blocks"),
     ],

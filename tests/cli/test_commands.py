@@ -466,7 +466,7 @@ def test_options_of_a_method(people_csv: Path, tmp_path: Path) -> None:
         (("--effort", "best", "--method", "hilbert"), "hilbert has no option 'effort'"),
         (("--hierarchy", "zip.csv"), "--hierarchy NAME=VALUE"),
         (("--missing", "skip"), "'error', 'drop' or 'category'"),
-        (("--rows", "0"), "a whole number from 1"),
+        (("--rows", "0"), "a whole number >= 1"),
     ],
 )
 def test_a_wrong_option_is_refused(option: tuple[str, ...], said: str, people_csv: Path, tmp_path: Path) -> None:

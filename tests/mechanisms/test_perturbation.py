@@ -22,9 +22,9 @@ from oneoff.mechanisms.perturbation import (
 from oneoff.models import (
     BasicBetaLikeness,
     BetaLikeness,
-    Caps,
     DeltaDisclosure,
     LDiversity,
+    Limits,
     Model,
     TwoSidedBetaLikeness,
 )
@@ -37,7 +37,7 @@ def counts(*given: int) -> Any:
     return np.array(given, dtype=np.int64)
 
 
-def caps(model: Model, people: Any) -> Caps:
+def caps(model: Model, people: Any) -> Limits:
     found = model.caps(people)
     assert found is not None
     return found
@@ -49,7 +49,7 @@ def posterior(channel: Channel, people: Any, shown: int, meant: int) -> Fraction
     return Fraction(weights[meant], sum(weights))
 
 
-def slowly_breaking(channel: Channel, people: Any, limits: Caps) -> bool:
+def slowly_breaking(channel: Channel, people: Any, limits: Limits) -> bool:
     for shown in range(channel.values):
         if all(int(channel.weight[shown, i]) * int(n) == 0 for i, n in enumerate(people)):
             continue

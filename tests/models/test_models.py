@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from model_twins import any_models, branches, cases, earth_mover, keeps, single_models, tables, trees
 
 from oneoff.errors import BadGuarantee, BadValue, HierarchyError
 from oneoff.models import (
@@ -38,6 +37,7 @@ from oneoff.models import (
     ValueCaps,
 )
 from oneoff.table import Attribute, Hierarchy
+from tests.models.model_twins import any_models, branches, cases, earth_mover, keeps, single_models, tables, trees
 
 Groups = list[list[int]]
 Case = tuple[Model, Groups, list[int]]

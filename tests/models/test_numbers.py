@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_twins import exp_enclosure
 
 from oneoff.errors import BadGuarantee
 from oneoff.models import BetaLikeness, Counts, FPrivacy, Limits
 from oneoff.models.numbers import exp_below, fraction_above, fraction_below, log_below, number, number_text
+from tests.models.model_twins import exp_enclosure
 
 bounds = st.one_of(
     st.fractions(0, 3),

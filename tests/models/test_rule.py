@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_twins import any_models, cases, tables, trees
 
 from oneoff.errors import BadGuarantee
 from oneoff.kernels.rules import allows_groups
@@ -30,6 +29,7 @@ from oneoff.models import (
     TwoSidedBetaLikeness,
 )
 from oneoff.table import Hierarchy
+from tests.models.model_twins import any_models, cases, tables, trees
 
 Groups = list[list[int]]
 

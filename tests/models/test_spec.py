@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_twins import any_models
 
 from oneoff.errors import BadGuarantee, UnreadableFile
 from oneoff.models import (
@@ -33,6 +32,7 @@ from oneoff.models import (
     ValueCaps,
     parse,
 )
+from tests.models.model_twins import any_models
 
 UNNAMED = [name for name in EXAMPLES if "=" not in EXAMPLES[name]]
 

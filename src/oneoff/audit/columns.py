@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.models import Caps
+from oneoff.models import Limits
 from oneoff.plans import Cover, RandomTable
 from oneoff.plans.cover import TOTAL, Columns
 from oneoff.table import Table
@@ -109,7 +109,7 @@ def _row(table: RandomTable, person: int) -> dict[int, int]:
     return dict(zip(table.code[a:b].tolist(), table.weight[a:b].tolist(), strict=True))
 
 
-def carried(cover: Cover, table: Table, caps: Caps) -> bool:
+def carried(cover: Cover, table: Table, caps: Limits) -> bool:
     """Do the people with a value make up at most its ceiling of every column?"""
     if caps.sets or caps.floor is not None or cover.redraw is not None:
         return False

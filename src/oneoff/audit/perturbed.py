@@ -19,7 +19,7 @@ from oneoff.audit.levels import reached
 from oneoff.audit.records import links_problem, prior_problem, quasi_problems, rows_problem
 from oneoff.audit.verdict import PartVerdict, Verdict, tightest
 from oneoff.audit.witness import Witness, branch
-from oneoff.models import Caps, Counts, Model, Prior
+from oneoff.models import Counts, Limits, Model, Prior
 from oneoff.models.posterior import breaking
 from oneoff.releases import Perturbed
 from oneoff.table import Attribute, Table
@@ -131,7 +131,7 @@ def _believed(part: Model, seen: _Seen) -> tuple[PartVerdict, Flags]:
     return judged, fails[seen.crowd]
 
 
-def _witness(seen: _Seen, caps: Caps, broken: bool) -> Witness:
+def _witness(seen: _Seen, caps: Limits, broken: bool) -> Witness:
     """The belief nearest to its cap, or the one furthest below its floor where only a floor is broken."""
     belief = seen.beliefs
     cap = np.array([float(c) for c in caps.ceiling])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oneoff.errors import listing
-from oneoff.models import Caps, Counts, Model, Prior
+from oneoff.models import Counts, Limits, Model, Prior
 from oneoff.table import Attribute
 from oneoff.table.arrays import Flags, Floats
 
@@ -90,18 +90,18 @@ def find_witness(model: Model, counts: Counts, prior: Prior, fails: Flags, sensi
     return Witness(group, size, None, float(scores[group]), float(model.parameter()), "level", model.larger_is_safer)
 
 
-def _ceilings_decide(caps: Caps, counts: Counts, fails: Flags) -> bool:
+def _ceilings_decide(caps: Limits, counts: Counts, fails: Flags) -> bool:
     """False when the promise breaks only because some value became too unlikely."""
     return caps.floor is None or not fails.any() or bool(replace(caps, floor=None).failing(counts).any())
 
 
-def _too_likely(caps: Caps, counts: Counts, sensitive: Attribute) -> Witness:
+def _too_likely(caps: Limits, counts: Counts, sensitive: Attribute) -> Witness:
     """The value nearest to its cap or, where sets of values have caps that are nearer, the set."""
     found = [_likeliest(caps, counts, sensitive), *_likeliest_sets(caps, counts, sensitive)]
     return max(found, key=lambda witness: witness.strain)
 
 
-def _likeliest_sets(caps: Caps, counts: Counts, sensitive: Attribute) -> Iterator[Witness]:
+def _likeliest_sets(caps: Limits, counts: Counts, sensitive: Attribute) -> Iterator[Witness]:
     """One for each layer of sets, under the name of the node the values of the set have in common."""
     for node, layer in caps.layers():
         people = counts.merged(node)
@@ -114,7 +114,7 @@ def _likeliest_sets(caps: Caps, counts: Counts, sensitive: Attribute) -> Iterato
         yield Witness(group, int(people.size[group]), name, belief, float(layer.ceiling[found]))
 
 
-def _likeliest(caps: Caps, counts: Counts, sensitive: Attribute) -> Witness:
+def _likeliest(caps: Limits, counts: Counts, sensitive: Attribute) -> Witness:
     entry = _worst_entry(counts, [float(cap) for cap in caps.ceiling])
     group, value = int(counts.owner[entry]), int(counts.value[entry])
     belief = float(counts.count[entry] / counts.size[group])
@@ -122,7 +122,7 @@ def _likeliest(caps: Caps, counts: Counts, sensitive: Attribute) -> Witness:
     return Witness(group, int(counts.size[group]), label, belief, float(caps.ceiling[value]))
 
 
-def _too_unlikely(caps: Caps, counts: Counts, fails: Flags, sensitive: Attribute) -> Witness:
+def _too_unlikely(caps: Limits, counts: Counts, fails: Flags, sensitive: Attribute) -> Witness:
     """The value furthest below its floor in the first group that breaks one."""
     assert caps.floor is not None
     group = int(np.flatnonzero(fails)[0])

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing
-from oneoff.models import Caps, Model
+from oneoff.models import Limits, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.models.posterior import breaking
 from oneoff.plans import Channel
@@ -53,7 +53,7 @@ def perturbation(
     a recipient concludes about a value from many people with the same quasi-identifiers
     (docs/explanation/methods/perturbation.md).
     """
-    makers: dict[str, Callable[[Ints, Caps, Attribute | None], Channel]] = {
+    makers: dict[str, Callable[[Ints, Limits, Attribute | None], Channel]] = {
         "repaired": repaired_channel,
         "paper": paper_channel,
         "variance": variance_channel,
@@ -71,7 +71,7 @@ def perturbation(
     return made
 
 
-def repaired_channel(counts: Ints, caps: Caps, sensitive: Attribute | None = None) -> Channel:
+def repaired_channel(counts: Ints, caps: Limits, sensitive: Attribute | None = None) -> Channel:
     """Keep with probability alpha, otherwise replace by i with probability r_i: sound for every table."""
     wanted = [_replacement(p, c) for p, c in zip(_shares(counts), caps.ceiling, strict=True)]
     if caps.floor is not None:
@@ -88,7 +88,7 @@ def _replacement(p: Fraction, c: Fraction) -> Fraction:
     return Fraction(0) if c >= 1 or p == 0 else p * (1 - c) / (c - p)
 
 
-def _for_floors(counts: Ints, caps: Caps) -> list[Fraction]:
+def _for_floors(counts: Ints, caps: Limits) -> list[Fraction]:
     """Seeing v, any other i must stay above its floor f_i: r_v >= alpha' p_v max f_i / (p_i - f_i) over i != v."""
     assert caps.floor is not None
     need = [f / (p - f) if f > 0 else Fraction(0) for p, f in zip(_shares(counts), caps.floor, strict=True)]
@@ -106,7 +106,7 @@ def _with_absent(weight: Ints, counts: Ints) -> Ints:
     return weight
 
 
-def paper_channel(counts: Ints, caps: Caps, sensitive: Attribute | None = None) -> Channel:
+def paper_channel(counts: Ints, caps: Limits, sensitive: Attribute | None = None) -> Channel:
     """Theorem 3: keep i with probability alpha_i, otherwise take any value with equal probabilities.
 
     Pr(i -> i) = gamma_i C and Pr(i -> v) = (1 - gamma_i C) / (m - 1), with C = 1 / (max gamma + m - 1).
@@ -126,7 +126,7 @@ def paper_channel(counts: Ints, caps: Caps, sensitive: Attribute | None = None) 
     return made
 
 
-def _violation(made: Channel, counts: Ints, caps: Caps, bad: Flags, sensitive: Attribute | None) -> str:
+def _violation(made: Channel, counts: Ints, caps: Limits, bad: Flags, sensitive: Attribute | None) -> str:
     """The worst belief that the channel would allow, in words."""
     joint = made.joint(counts)
     seen = joint.sum(axis=1)
@@ -146,7 +146,7 @@ def _unsound(why: str, sensitive: Attribute | None) -> UnreachableGuarantee:
     )
 
 
-def variance_channel(counts: Ints, caps: Caps, sensitive: Attribute | None = None) -> Channel:
+def variance_channel(counts: Ints, caps: Limits, sensitive: Attribute | None = None) -> Channel:
     """The channel with the least variance of reconstructed counts, found numerically under the exact bounds.
 
     The bounds are linear in the channel, so a mixture with one that tells nothing repairs what rounding breaks.
@@ -170,7 +170,7 @@ def variance_channel(counts: Ints, caps: Caps, sensitive: Attribute | None = Non
     return start
 
 
-def _least_variance(start: Floats, shares: Floats, caps: Caps) -> Floats:
+def _least_variance(start: Floats, shares: Floats, caps: Limits) -> Floats:
     from scipy.optimize import LinearConstraint, minimize
 
     m = len(start)
@@ -244,7 +244,7 @@ def _shares(counts: Ints) -> list[Fraction]:
     return [Fraction(int(count), total) for count in counts]
 
 
-def _refuse(table: Table, caps: Caps) -> None:
+def _refuse(table: Table, caps: Limits) -> None:
     """What no channel can do, or none of ours."""
     if caps.sets:
         raise MethodMismatch("channels are made for ceilings on single values, not on sets of them")

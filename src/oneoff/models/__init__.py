@@ -22,14 +22,11 @@ from oneoff.models.limits import Limits
 from oneoff.models.model import CapModel, Level, Model
 from oneoff.models.spec import EXAMPLES, parse
 
-Caps = Limits  # its former name
-
 __all__ = [
     "EXAMPLES",
     "BasicBetaLikeness",
     "BetaLikeness",
     "CapModel",
-    "Caps",
     "Counts",
     "DeltaDisclosure",
     "DeltaProbability",

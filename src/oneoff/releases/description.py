@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from oneoff.errors import listing
-from oneoff.models import Caps, Joined, Model, ValueCaps, parse
+from oneoff.models import Joined, Limits, Model, ValueCaps, parse
 from oneoff.models.numbers import fraction_below, number_text
 from oneoff.releases.columns import describe_values, read_sensitive
 from oneoff.releases.kinds import KINDS
@@ -82,7 +82,7 @@ def _describe_promise(part: Model) -> dict[str, Any]:
     return {"spec": part.spec(), "named_caps": named}
 
 
-def _caps_texts(caps: Caps) -> list[str]:
+def _caps_texts(caps: Limits) -> list[str]:
     """The ceiling on belief in each value; never rounded up."""
     return [number_text(fraction_below(cap, 10**9)) for cap in caps.ceiling]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from oneoff.audit import Verdict
 from oneoff.errors import OneoffError
-from oneoff.models import Caps, Model, parse
+from oneoff.models import Limits, Model, parse
 from oneoff.report.behind import by_column
 from oneoff.report.markup import Figure, Section
 from oneoff.report.plots import belief_plot, caps_plot
@@ -67,7 +67,7 @@ def _beyond(verdict: Verdict) -> str:
     )
 
 
-def _caps(verdict: Verdict, table: Table, sensitive: Attribute, model: Model | None) -> Caps | None:
+def _caps(verdict: Verdict, table: Table, sensitive: Attribute, model: Model | None) -> Limits | None:
     """The ceilings the verdict was reached with, or None where the promise has none or they cannot be had again."""
     try:
         caps = (model or parse(verdict.guarantee)).bind(sensitive).caps(table.counts)
@@ -76,7 +76,7 @@ def _caps(verdict: Verdict, table: Table, sensitive: Attribute, model: Model | N
     return caps if caps is not None and _used(caps, verdict) else None
 
 
-def _used(caps: Caps, verdict: Verdict) -> bool:
+def _used(caps: Limits, verdict: Verdict) -> bool:
     """A file of ceilings may have changed since: those the verdict used for people must be among these."""
     used: Floats = np.unique(verdict.per_person().get("cap", np.empty(0)))
     return bool(np.isin(used, [float(cap) for cap in caps.ceiling]).all())
