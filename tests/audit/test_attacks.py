@@ -288,10 +288,10 @@ def worth_making(table: Table, group: Ints, i: int, h: int) -> list[int]:
     return found
 
 
-def is_barred(caps: Limits, here: Counter[int], there: Counter[int], a: int, b: int) -> bool:
+def is_barred(limits: Limits, here: Counter[int], there: Counter[int], a: int, b: int) -> bool:
     """May somebody with a of one group not change places with somebody with b of another?"""
     sizes = here.total(), there.total()
-    most = [caps.up_to(size).most(size) for size in sizes]
+    most = [limits.up_to(size).most(size) for size in sizes]
     return a != b and bool(here[b] + 1 > most[0][b] or there[a] + 1 > most[1][a])
 
 
@@ -314,15 +314,15 @@ def test_beliefs_equal_those_of_all_possible_worlds(data: st.DataObject) -> None
     assert seen is not None
     person = data.draw(st.integers(0, table.rows - 1))
     mine, other = int(group[person]), 1 - int(group[person])
-    caps = model.bind(table.sensitive).caps(table.counts)
-    assert caps is not None
+    limits = model.bind(table.sensitive).caps(table.counts)
+    assert limits is not None
     here, there = (np.flatnonzero(group == g) for g in (mine, other))
     held = Counter(table.values[here].tolist()), Counter(table.values[there].tolist())
     partners = [there.tolist().index(j) for j in worth_making(table, group, person, other)]
     worlds: Counter[int] = Counter()
     for a, share in held[0].items():
         for world in permutations(table.values[there].tolist()):
-            worlds[a] += share * all(is_barred(caps, *held, a, world[j]) for j in partners)
+            worlds[a] += share * all(is_barred(limits, *held, a, world[j]) for j in partners)
     if worlds.total():  # otherwise there is no such world: these groups are not the best there are
         chances = chances_of(seen, int(seen.group[person]), 0.0)[person]
         total = sum(chances[a] * share for a, share in held[0].items())

@@ -30,10 +30,10 @@ Ints = npt.NDArray[np.int64]
 
 
 def bounds_of(model: Model, counts: Ints) -> Limits:
-    caps = model.caps(counts)
-    assert caps is not None
+    limits = model.caps(counts)
+    assert limits is not None
     total = int(counts.sum())
-    return caps.with_least_size(model.rule(counts, total).least_size).up_to(total)
+    return limits.with_least_size(model.rule(counts, total).least_size).up_to(total)
 
 
 def planned(model: Model, counts: list[int], *, apart: bool = False) -> list[Level]:

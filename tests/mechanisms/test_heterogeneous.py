@@ -56,9 +56,9 @@ def covered(links: Links, table: Table) -> np.ndarray:
 
 
 def bounds_of(model: Model, table: Table) -> Limits:
-    caps = model.caps(table.counts)
-    assert caps is not None
-    return caps.with_least_size(model.rule(table.counts, table.rows).least_size).up_to(table.rows)
+    limits = model.caps(table.counts)
+    assert limits is not None
+    return limits.with_least_size(model.rule(table.counts, table.rows).least_size).up_to(table.rows)
 
 
 def refuse_wrong(counted: np.ndarray, bounds: Limits) -> None:
@@ -206,7 +206,7 @@ class _Fixed:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("values", "many", "size", "block", "cap"),
+    ("values", "many", "size", "block", "ceiling"),
     [
         ([0, 0, 1, 1, 2, 2], 3, 2, 1, Fraction(1, 3)),  # pure buckets, two blocks
         ([0, 0, 1, 1, 2, 2], 3, 2, 2, Fraction(1, 3)),  # one block
@@ -217,13 +217,13 @@ class _Fixed:
     ],
 )
 def test_an_insider_believes_no_more_than_the_count(
-    values: list[int], many: int, size: int, block: int, cap: Fraction
+    values: list[int], many: int, size: int, block: int, ceiling: Fraction
 ) -> None:
     """Belief is the share among the records that cover a person, exactly; so the ceilings on |B_v| are enough."""
     ages = [3, 20, 21, 50, 54, 90, 91, 99][: len(values)]
     worst, gap = insider(ages, values, many, size, block)
     assert gap < 1e-12
-    assert worst <= float(cap) + 1e-12
+    assert worst <= float(ceiling) + 1e-12
 
 
 def test_an_insider_learns_from_matches_that_avoid_a_value() -> None:

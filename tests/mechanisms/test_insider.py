@@ -84,15 +84,15 @@ class Setting:
     @cached_property
     def bounds(self) -> Limits:
         counts = np.array(self.counts)
-        caps, rows = self.model.caps(counts), int(counts.sum())
-        assert caps is not None
-        return caps.with_least_size(self.model.rule(counts, rows).least_size).up_to(rows)
+        limits, rows = self.model.caps(counts), int(counts.sum())
+        assert limits is not None
+        return limits.with_least_size(self.model.rule(counts, rows).least_size).up_to(rows)
 
     @cached_property
     def ceilings(self) -> tuple[Fraction, ...]:
-        caps = self.model.caps(np.array(self.counts))
-        assert caps is not None
-        return caps.ceiling
+        limits = self.model.caps(np.array(self.counts))
+        assert limits is not None
+        return limits.ceiling
 
     @cached_property
     def space(self) -> Space:

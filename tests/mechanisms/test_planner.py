@@ -29,9 +29,9 @@ Ints = npt.NDArray[np.int64]
 
 
 def bounds_of(model: Model, counts: Ints) -> Limits:
-    caps, total = model.caps(counts), int(counts.sum())
-    assert caps is not None
-    return caps.with_least_size(model.rule(counts, total).least_size).up_to(total)
+    limits, total = model.caps(counts), int(counts.sum())
+    assert limits is not None
+    return limits.with_least_size(model.rule(counts, total).least_size).up_to(total)
 
 
 def assert_kept(levels: list[Level], counts: Ints, bounds: Limits) -> None:

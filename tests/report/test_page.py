@@ -12,7 +12,7 @@ import pytest
 from oneoff import Table, audit, models, read_table, sample
 from oneoff.publish import Outcome, publish
 from oneoff.report import report_html
-from oneoff.report.plots import _belief_bins, _size_edges, _size_names, caps_plot, loss_plot, matching_plot
+from oneoff.report.plots import _belief_bins, _size_edges, _size_names, ceilings_plot, loss_plot, matching_plot
 from oneoff.table.sample import SAMPLE_ROLES
 from tests.pages import PageReader
 
@@ -176,13 +176,13 @@ def _places(svg: str) -> dict[str, tuple[float, float]]:
 def test_plots_leave_room_for_wider_letters_than_they_were_measured_with() -> None:
     """Names end at the left of the axis, and the words of a legend begin after one another."""
     names = ["marital-status", "hours-per-week", "Machine-op-inspct"]
-    for svg in (loss_plot(dict.fromkeys(names, 0.5)), caps_plot(names, [0.1] * 3, [0.2] * 3)):
+    for svg in (loss_plot(dict.fromkeys(names, 0.5)), ceilings_plot(names, [0.1] * 3, [0.2] * 3)):
         places = _places(svg)
         assert all(places[name][0] > WIDEST * len(name) for name in names)
     curve = [{"p_match": p, "identity": p, "attribute": p} for p in (0.0, 1.0)]
     for svg, first, then in (
         (matching_plot(curve), "the right record", "the right value"),
-        (caps_plot(names, [0.1] * 3, [0.2] * 3), "share in the whole table", "highest belief allowed"),
+        (ceilings_plot(names, [0.1] * 3, [0.2] * 3), "share in the whole table", "highest belief allowed"),
     ):
         places = _places(svg)
         assert places[then][0] - places[first][0] > WIDEST * len(first) + 16, "the mark before it has its place, too"

@@ -135,8 +135,8 @@ class Sight:
 
 def sight(release: Generalized, table: Table, model: Model) -> Sight | None:
     """What the attacker sees, or None where there is nothing to attack: no groups, or a promise without ceilings."""
-    caps = None if release.sensitive is None else model.caps(release.counts)
-    if release.group is None or release.links is None or caps is None:
+    limits = None if release.sensitive is None else model.caps(release.counts)
+    if release.group is None or release.links is None or limits is None:
         return None
     answer = release.values[release.links]
     group = look_alikes([release.group])[release.links]
@@ -150,7 +150,7 @@ def sight(release: Generalized, table: Table, model: Model) -> Sight | None:
         rows=rows,
         counts=counts,
         prior=release.counts,
-        ceiling=np.clip([float(cap) for cap in caps.ceiling], 1e-12, 1.0),
+        ceiling=np.clip([float(ceiling) for ceiling in limits.ceiling], 1e-12, 1.0),
         limits=model.rule(Prior(tuple(release.counts.tolist())), counts.largest).limits,
         answer=answer,
     )

@@ -109,11 +109,11 @@ def _row(table: RandomTable, person: int) -> dict[int, int]:
     return dict(zip(table.code[a:b].tolist(), table.weight[a:b].tolist(), strict=True))
 
 
-def carried(cover: Cover, table: Table, caps: Limits) -> bool:
+def carried(cover: Cover, table: Table, limits: Limits) -> bool:
     """Do the people with a value make up at most its ceiling of every column?"""
-    if caps.sets or caps.floor is not None or cover.redraw is not None:
+    if limits.sets or limits.floor is not None or cover.redraw is not None:
         return False
-    limit = [(min(cap, Fraction(1)).numerator, min(cap, Fraction(1)).denominator) for cap in caps.ceiling]
+    limit = [(min(ceiling, Fraction(1)).numerator, min(ceiling, Fraction(1)).denominator) for ceiling in limits.ceiling]
     kinds = len(limit)
     for each in cover.tables:
         people, inverse = np.unique(each.row.astype(np.int64) * kinds + table.values, return_inverse=True)

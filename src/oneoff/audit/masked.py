@@ -93,8 +93,8 @@ def _by_columns(verdict: Verdict, release: Masked, table: Table, model: Model, c
 
 def _not_carried(release: Masked, table: Table, cover: Cover) -> bool:
     """Are ceilings of the promise it was made for broken in a column?"""
-    caps = release.model.caps(table.counts)
-    return caps is None or not carried(cover, table, caps)
+    limits = release.model.caps(table.counts)
+    return limits is None or not carried(cover, table, limits)
 
 
 def _people_above(model: Model, crowds: Crowds, failing: Failing, cover: Cover) -> int:
@@ -213,12 +213,12 @@ def _view(release: Masked, table: Table, cover: Cover, model: Model) -> tuple[Ma
         Column(attribute.name, float(worst[2]), not len(groups))
         for attribute, worst, groups in zip(table.quasi, failing.worst, failing.groups, strict=True)
     )
-    caps = model.caps(table.counts)
-    ceilings = None if caps is None else np.array([float(cap) for cap in caps.ceiling])
+    limits = model.caps(table.counts)
+    ceilings = None if limits is None else np.array([float(ceiling) for ceiling in limits.ceiling])
     view = MaskedView(
         promise="record" if cover.joint else "column",
         columns=columns,
-        carried=None if caps is None or cover.joint else carried(cover, table, caps),
+        carried=None if limits is None or cover.joint else carried(cover, table, limits),
         posterior=posterior_of(posteriors),
         belief=None if table.sensitive is None else value_belief(seen, table.values, ceilings),
         matching=recognition(release, table, rng=np.random.default_rng(0)),

@@ -136,11 +136,11 @@ def _counter(rows: int, report: Callable[[float], None] | None) -> Callable[[int
 
 def slow_matching(table: Table, model: Model, options: Mapping[str, Any]) -> str:
     """A warning when the exact matcher would take long on a table of this size; it grows with the cube of a bucket."""
-    caps = model.caps(table.counts)
-    if caps is None or options.get("matcher", "hungarian") != "hungarian" or options.get("randomize") == "permute":
+    limits = model.caps(table.counts)
+    if limits is None or options.get("matcher", "hungarian") != "hungarian" or options.get("randomize") == "permute":
         return ""
     people = min(table.rows, int(options.get("partition") or table.rows))
-    buckets = max(2, math.ceil(1 / min(cap for cap in caps.ceiling if cap > 0)))
+    buckets = max(2, math.ceil(1 / min(ceiling for ceiling in limits.ceiling if ceiling > 0)))
     seconds = estimate_seconds(people, min(buckets, people)) * table.rows / people
     if seconds < _LONG:
         return ""

@@ -130,16 +130,18 @@ def _limits(table: Table, model: Model, diverse: bool) -> Limits:
             allowed=f"delta-probability:{smallest} or weaker",
             got=model.spec(),
         )
-    caps = model.caps(table.counts) if diverse else None
-    if diverse and (caps is None or caps.floor is not None or caps.sets):
+    limits = model.caps(table.counts) if diverse else None
+    if diverse and (limits is None or limits.floor is not None or limits.sets):
         raise BadValue(
             "diverse needs ceilings on single values to keep in every column"
-            + ("" if caps is None else ", and this promise also has " + ("branches" if caps.sets else "floors")),
+            + ("" if limits is None else ", and this promise also has " + ("branches" if limits.sets else "floors")),
             allowed="diverse with l-diversity, beta-likeness, basic-beta-likeness, f-privacy or rho-privacy",
             got=model.spec(),
-            hint="join one of them: delta-probability:0.2+l-diversity:5" if caps is None else "leave diverse out",
+            hint="join one of them: delta-probability:0.2+l-diversity:5" if limits is None else "leave diverse out",
         )
-    return Limits(min(deltas), None if caps is None else tuple(min(cap, Fraction(1)) for cap in caps.ceiling))
+    return Limits(
+        min(deltas), None if limits is None else tuple(min(ceiling, Fraction(1)) for ceiling in limits.ceiling)
+    )
 
 
 def _refuse(joint: bool, average: int, randomize_unchanged: bool, diverse: bool, solver: str) -> None:
@@ -187,7 +189,9 @@ def _refuse_joint(table: Table, model: Model, given: dict[str, bool]) -> None:
             got=f"joint and {unused[0]}",
             hint=f"leave {unused[0]} out",
         )
-    branches = [part.spec() for part in model.parts() if (caps := part.caps(table.counts)) is not None and caps.sets]
+    branches = [
+        part.spec() for part in model.parts() if (limits := part.caps(table.counts)) is not None and limits.sets
+    ]
     if branches:
         raise MethodMismatch(
             f"mutual-cover with joint does not keep {branches[0]}: no groups for ceilings on branches stand against an "

@@ -119,7 +119,7 @@ def _program(counts: Ints, limits: Limits) -> list[tuple[int, Ints]]:
     """How many people of each value should be in groups of which size; ascending sizes, without the largest.
 
     Minimize the expected loss, a concave function of the people at each size, by a few linear programs whose prices
-    are its slopes. People of v at size B: at most floor(cap_v B) buckets hold them, a little less where there are
+    are its slopes. People of v at size B: at most floor(ceiling_v B) buckets hold them, a little less where there are
     many such buckets, to leave room for filling them. Values with equal counts and ceilings share a variable.
     """
     sizes = np.array(_candidates(counts, limits))
