@@ -142,9 +142,9 @@ def kept_by(release: Published, model: Model, table: Table) -> bool:
     if isinstance(release, Masked):
         return covered_by(release, model, table)
     assert isinstance(release, Perturbed)
-    limits, chance = model.caps(table.counts), release.channel.weight.tolist()
+    limits, probability = model.caps(table.counts), release.channel.weight.tolist()
     assert limits is not None
-    for row in chance:
+    for row in probability:
         joint = [weight * int(n) for weight, n in zip(row, table.counts, strict=True)]
         low = limits.floor or [Fraction(0)] * len(joint)
         for part, ceiling, floor in zip(joint, limits.ceiling, low, strict=True):
@@ -168,33 +168,33 @@ def covered_by(release: Masked, model: Model, table: Table) -> bool:
     for g in range(cover.partition.groups):
         people = np.flatnonzero(group == g).tolist()
         for j in range(len(table.quasi)):
-            chances = [chance_of(release, table, people, i, j) for i in people]
+            probabilities = [probability_of(release, table, people, i, j) for i in people]
             for code in set(table.codes[people, j].tolist()):
-                column = [chance.get(code, Fraction(0)) for chance in chances]
+                column = [probability.get(code, Fraction(0)) for probability in probabilities]
                 if max(column) > min(deltas) * sum(column):
                     return False
     return True
 
 
-def chance_of(release: Masked, table: Table, people: list[int], person: int, j: int) -> dict[int, Fraction]:
+def probability_of(release: Masked, table: Table, people: list[int], person: int, j: int) -> dict[int, Fraction]:
     """What the person may show of quasi-identifier j in the end, drawn again or not."""
     cover = release.cover
     assert cover is not None
     rows = [row_of(each, person) for each in cover.tables]
-    chance = dict(rows[j])
+    probability = dict(rows[j])
     if cover.redraw is None:
-        return chance
+        return probability
     odds = cover.redraw[cover.partition.group[person]].tolist()
     if not sum(odds):
-        return chance
+        return probability
     unchanged = math.prod(row.get(int(table.codes[person, k]), Fraction(0)) for k, row in enumerate(rows))
     moved = unchanged * Fraction(odds[j], sum(odds))
     own = int(table.codes[person, j])
     others = set(table.codes[people, j].tolist()) - {own}
-    chance[own] = chance.get(own, Fraction(0)) - moved
+    probability[own] = probability.get(own, Fraction(0)) - moved
     for code in others:
-        chance[code] = chance.get(code, Fraction(0)) + moved / len(others)
-    return chance
+        probability[code] = probability.get(code, Fraction(0)) + moved / len(others)
+    return probability
 
 
 def row_of(table: RandomTable, person: int) -> dict[int, Fraction]:

@@ -224,12 +224,12 @@ def figure_2(page: Page, rows: int) -> None:
         worst = float((columns.likeliest / columns.everybody).max())
         lines.append([text, expected, f"{solved.cost:.6f}", f"{worst:.6f}", f"{float(delta):.6f}"])
         if delta == Fraction(1, 2):
-            chances = np.zeros((len(AGES), len(values)))
+            probabilities = np.zeros((len(AGES), len(values)))
             for i in range(len(AGES)):
                 entries = slice(made.start[made.row[i]], made.start[made.row[i] + 1])
-                chances[i, made.code[entries]] = made.weight[entries] / TOTAL
-    plot = table_heat(page.out / "figure-2.svg", chances, AGES, values.tolist())
-    shown = [[f"{i + 1}: {AGES[i]}", *(f"{p:.3f}" if p else "" for p in chances[i])] for i in range(len(AGES))]
+                probabilities[i, made.code[entries]] = made.weight[entries] / TOTAL
+    plot = table_heat(page.out / "figure-2.svg", probabilities, AGES, values.tolist())
+    shown = [[f"{i + 1}: {AGES[i]}", *(f"{p:.3f}" if p else "" for p in probabilities[i])] for i in range(len(AGES))]
     text = (
         "Ten people of the ages 28, 29, 29, 32, 33, 35, 39, 39, 40, 41 in one group. The table the paper prints for "
         "delta = 1/2 costs 5.000001 years in all; the least there is, 5, is reached here by another table (the mean of "
@@ -524,7 +524,7 @@ def shown_by(release: Masked) -> npt.NDArray[np.int32]:
 
 @cache
 def posterior(setting: Setting) -> list[dict[str, float]]:
-    """What somebody makes of each draw who knows groups and chances: of records (own, nearly) and of values."""
+    """What somebody makes of each draw who knows groups and probabilities: of records (own, nearly) and of values."""
     table, found = setting.table, []
     for release in setting.draws():
         seen = knowledge(plan(setting), table.codes, shown_by(release))

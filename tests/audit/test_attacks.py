@@ -47,8 +47,8 @@ def released(table: Table, group: list[int] | Ints, model: str | Model, **more: 
 def shuffled(release: Generalized, seed: int = 0) -> Generalized:
     """The same groups and values, but who of a group has which is left to chance."""
     assert release.group is not None
-    chance = np.random.default_rng(seed).random(release.rows)
-    order = np.lexsort((chance, release.group))
+    drawn = np.random.default_rng(seed).random(release.rows)
+    order = np.lexsort((drawn, release.group))
     values = np.empty_like(release.values)
     values[np.argsort(release.group, kind="stable")] = release.values[order]
     return replace(release, values=values)
@@ -191,9 +191,9 @@ def test_two_partners_with_one_common_value_settle_it() -> None:
     release = released(table, [0, 0, 0, 0, 1, 1, 1, 1], "l-diversity:4")
     seen = sight(release, table, release.model)
     assert seen is not None
-    chances = chances_of(seen, seen.group[0], 0.0)
-    assert chances[0] == pytest.approx({0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0})
-    assert chances[1] == {0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0}, "of the others nothing is known"
+    probabilities = probabilities_of(seen, seen.group[0], 0.0)
+    assert probabilities[0] == pytest.approx({0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0})
+    assert probabilities[1] == {0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0}, "of the others nothing is known"
     # ... except that they do not have what person 0 has
     guesses = suspected(seen, np.array([seen.group[0]]))
     assert guesses[0][0] == 0
@@ -210,7 +210,7 @@ def arrays(seen: Sight) -> tuple[Ints, Ints]:
     return np.stack([seen.start, seen.counts.start]), np.stack([seen.counts.value, seen.counts.count])
 
 
-def chances_of(seen: Sight, group: int, doubt: float) -> dict[int, dict[int, float]]:
+def probabilities_of(seen: Sight, group: int, doubt: float) -> dict[int, dict[int, float]]:
     """By person and value what exchanges that were not made say, up to a factor; the largest is 1."""
     from oneoff.kernels.attacks import evidence
 
@@ -324,10 +324,10 @@ def test_beliefs_equal_those_of_all_possible_worlds(data: st.DataObject) -> None
         for world in permutations(table.values[there].tolist()):
             worlds[a] += share * all(is_barred(limits, *held, a, world[j]) for j in partners)
     if worlds.total():  # otherwise there is no such world: these groups are not the best there are
-        chances = chances_of(seen, int(seen.group[person]), 0.0)[person]
-        total = sum(chances[a] * share for a, share in held[0].items())
+        probabilities = probabilities_of(seen, int(seen.group[person]), 0.0)[person]
+        total = sum(probabilities[a] * share for a, share in held[0].items())
         for a, share in held[0].items():
-            assert chances[a] * share / total == pytest.approx(worlds[a] / worlds.total(), abs=1e-12)
+            assert probabilities[a] * share / total == pytest.approx(worlds[a] / worlds.total(), abs=1e-12)
 
 
 @given(st.data())

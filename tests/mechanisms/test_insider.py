@@ -169,10 +169,10 @@ def outcomes(
         return
     levels = [setting.planned(block, world, plan or setting.plan, public) for block in blocks]
     options = [fillings(some, block, world) for some, block in zip(levels, blocks, strict=True)]
-    chance = Fraction(1, prod(map(len, options)))
+    probability = Fraction(1, prod(map(len, options)))
     for choice in product(*options):
         buckets = tuple(chain(*choice))
-        yield chance, buckets, setting.groups(buckets)
+        yield probability, buckets, setting.groups(buckets)
 
 
 def assert_sound(setting: Setting, learned: Learned) -> None:
@@ -317,12 +317,12 @@ def piloted(
     choices = list(product(*(pilots(setting, block, world) for block in blocks)))
     for chosen in choices:
         rests: list[Block] = [[i for i in block if i not in pilot] for block, pilot in zip(blocks, chosen, strict=True)]
-        for chance, before, first in sound(setting, [pilot for pilot in chosen if pilot], world, plan):
+        for probability, before, first in sound(setting, [pilot for pilot in chosen if pilot], world, plan):
             public, taught = teacher(released(first, world), world) if first else (None, None)
             later = None if taught is None else picturing(setting, taught)
             left = rests if cut is None or taught is None else cut((public, taught), rests)
             for more, buckets, groups in sound(setting, left, world, later, public):
-                yield chance * more / len(choices), (before, buckets), (*first, *groups)
+                yield probability * more / len(choices), (before, buckets), (*first, *groups)
 
 
 def picturing(setting: Setting, taught: Callable[[], Knowledge]) -> Plan:
@@ -420,7 +420,7 @@ def test_blocks_cut_as_a_pilot_suggests(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def shortcut(setting: Setting, method: Callable[[World], Iterable[Outcome]]) -> Learned:
-    return setting.insider(lambda world: [(chance, None, groups) for chance, _, groups in method(world)])
+    return setting.insider(lambda world: [(probability, None, groups) for probability, _, groups in method(world)])
 
 
 def lookahead(setting: Setting, blocks: list[Block], one_group: bool, world: World) -> Iterable[Outcome]:

@@ -63,10 +63,10 @@ def dense(table: RandomTable, width: int) -> list[list[Fraction]]:
     """The probabilities of everybody."""
     rows = []
     for row in table.row.tolist():
-        chance = [Fraction(0)] * width
+        probability = [Fraction(0)] * width
         for e in range(table.start[row], table.start[row + 1]):
-            chance[table.code[e]] += Fraction(int(table.weight[e]), TOTAL)
-        rows.append(chance)
+            probability[table.code[e]] += Fraction(int(table.weight[e]), TOTAL)
+        rows.append(probability)
     return rows
 
 
@@ -445,11 +445,14 @@ def test_drawing_follows_the_table() -> None:
     rng, width = np.random.default_rng(1), len(set(AGES))
     drawn = np.stack([table.draw(rng) for _ in range(4000)])
     for person, row in enumerate(dense(table, width)):
-        seen, chance = np.bincount(drawn[:, person], minlength=width), np.array([float(p) for p in row])
-        assert not seen[chance == 0].any()
-        if (chance > 0).sum() > 1:
-            common = chance > 1e-3
-            assert chisquare(seen[common], chance[common] / chance[common].sum() * seen[common].sum()).pvalue > 1e-5
+        seen, probability = np.bincount(drawn[:, person], minlength=width), np.array([float(p) for p in row])
+        assert not seen[probability == 0].any()
+        if (probability > 0).sum() > 1:
+            common = probability > 1e-3
+            assert (
+                chisquare(seen[common], probability[common] / probability[common].sum() * seen[common].sum()).pvalue
+                > 1e-5
+            )
 
 
 def answer_of(tables: list[int], cost: list[float], gap: float = 0.0) -> shapes.Answer:

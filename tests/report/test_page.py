@@ -103,7 +103,7 @@ def test_one_person_in_one_group() -> None:
     outcome = publish(table, "l-diversity:1", seed=1)
     text = PageReader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table)).text
     assert "recursive-l-diversity none" in text
-    assert "chance of recognising the most exposed person 100.00% 100.00%" in text
+    assert "probability of recognising the most exposed person 100.00% 100.00%" in text
 
 
 def test_shows_the_most_common_of_many_values() -> None:
@@ -191,7 +191,7 @@ def test_plots_leave_room_for_wider_letters_than_they_were_measured_with() -> No
 def test_a_page_of_groups_keeps_its_figures(page: str) -> None:
     names = re.findall(r"<dt>([^<]*)</dt>", page)
     assert names[:3] == ["people", "groups", "people above a limit"]
-    assert names[3:5] == ["people whose value is certain", "highest chance of recognising anyone"]
+    assert names[3:5] == ["people whose value is certain", "highest probability of recognising anyone"]
     assert "share of the domain a published value spans" in page
     assert "hidden group" not in page
 

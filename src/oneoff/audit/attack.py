@@ -36,7 +36,7 @@ class Attack:
     claim     the guess in words, as the subject of a sentence
     tried     groups or people looked at; `subject` says which
     guesses   those about which a guess was made
-    hits      right guesses; a guess between equals counts as the chance that it is right, so this may be a fraction
+    hits      right guesses; a guess between equals counts with the probability that it is right, maybe a fraction
     allowed   the ceiling on belief in the guessed value, on average over the guesses
     expected  the share of the guessed value in its group, on average: how often guesses are right by counts alone
     """
@@ -71,8 +71,8 @@ class Attack:
         standard errors of guesses that are right exactly as often as allowed."""
         if self.hits < 5:
             return False
-        chance = math.sqrt(self.allowed * (1 - self.allowed) / self.guesses)
-        return self.hit_rate - self.allowed > 3 * chance
+        deviation = math.sqrt(self.allowed * (1 - self.allowed) / self.guesses)
+        return self.hit_rate - self.allowed > 3 * deviation
 
     def sentence(self) -> str:
         if not self.guesses:

@@ -69,16 +69,16 @@ def _redrawn(cover: Cover, table: Table, j: int) -> Columns:
     found: list[tuple[int, int, int, int]] = []
     for g in range(cover.partition.groups):
         some = range(start[g], start[g + 1])
-        chances = {p: _row(each, int(person[p])) for p in some}
+        rows = {p: _row(each, int(person[p])) for p in some}
         had = {own[p] for p in some}
-        values = sorted(had.union(*chances.values()))  # also those that nobody in the group has, if a table shows them
+        values = sorted(had.union(*rows.values()))  # also those that nobody in the group has, if a table shows them
         others, odds, again = len(had) - 1, int(cover.redraw[g, j]), int(cover.redraw[g].sum())
         unit = scale * again * others if again and others else scale
         whole, most = dict.fromkeys(values, 0), dict.fromkeys(values, 0)
         for p in some:
-            chance, people = chances[p], int(many[p])
+            row, people = rows[p], int(many[p])
             for v in values:
-                weight = chance.get(v, 0) * unit
+                weight = row.get(v, 0) * unit
                 if again and others and v in had:
                     gain, change = (odds, largest[p]) if v != own[p] else (-odds * others, smallest[p])
                     whole[v] += people * weight + gain * together[p]
@@ -96,7 +96,7 @@ def _unchanged(cover: Cover, table: Table, alike: Ints, person: Ints) -> tuple[l
     """Of the weights with which people come out unchanged: sum, largest and smallest of each class."""
     weight: npt.NDArray[Any] = np.ones(table.rows, dtype=object)
     for k, each in enumerate(cover.tables):
-        weight = weight * each.chance(table.codes[:, k]).astype(object)
+        weight = weight * each.weight_of(table.codes[:, k]).astype(object)
     together, largest, smallest = np.zeros(len(person), dtype=object), weight[person], weight[person]
     np.add.at(together, alike, weight)
     np.maximum.at(largest, alike, weight)

@@ -176,7 +176,7 @@ def _exchange_problems(codes: Codes, table: Table, cover: Cover) -> list[str]:
 
 def _draw_problems(codes: Codes, table: Table, cover: Cover) -> list[str]:
     """Everybody shows what their row of the table allows, or was changed afterwards where that is done."""
-    impossible = np.stack([each.chance(codes[:, j]) == 0 for j, each in enumerate(cover.tables)], axis=1)
+    impossible = np.stack([each.weight_of(codes[:, j]) == 0 for j, each in enumerate(cover.tables)], axis=1)
     if cover.redraw is not None:
         changed = codes != table.codes
         may = cover.redraw[cover.partition.group] > 0

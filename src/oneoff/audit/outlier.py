@@ -58,7 +58,7 @@ def outlier_attack(release: Generalized, table: Table, model: Model, hard: Hard 
         subject="groups",
         tried=len(groups),
         guesses=len(groups),
-        hits=float(_chances(seen, guess)[choice].sum()),
+        hits=float(_right(seen, guess)[choice].sum()),
         allowed=float(seen.ceiling[guessed].mean()),
         expected=float(seen.share(groups, guessed).mean()),
     )
@@ -76,7 +76,7 @@ def _hardest_first(seen: Sight, hard: Hard) -> Ints | None:
     return np.lexsort((-seen.prior, slack))
 
 
-def _chances(seen: Sight, guess: Ints) -> Floats:
+def _right(seen: Sight, guess: Ints) -> Floats:
     """For every group the share of those with the guessed value among the members farthest from the others."""
     from oneoff.kernels.attacks import farness
 
@@ -84,7 +84,7 @@ def _chances(seen: Sight, guess: Ints) -> Floats:
     size, begin = np.diff(seen.start), seen.start[:-1]
     farthest = far >= np.repeat(np.maximum.reduceat(far, begin), size) - 1e-9
     right = farthest & (seen.answer[seen.rows] == np.repeat(guess, size))
-    chances: Floats = np.add.reduceat(right, begin, dtype=np.float64) / np.add.reduceat(
+    probabilities: Floats = np.add.reduceat(right, begin, dtype=np.float64) / np.add.reduceat(
         farthest, begin, dtype=np.float64
     )
-    return chances
+    return probabilities

@@ -7,10 +7,10 @@ paid, and learns that each of them was forbidden. Two partners in one group h th
 it: they cannot both have that value, so i has it.
 
 Evidence about i: of the k members of h with whom an exchange pays, all must be forbidden partners; if a makes f of
-the |h| members forbidden, that has the chance f/|h| (f-1)/(|h|-1) ... of k factors, each mixed with `DOUBT`, because a
-search may overlook an exchange. Groups h count as independent. The chances of all members and values of g are then
-scaled so that everybody has one value and every value as many people as it has: without evidence these beliefs are
-the shares.
+the |h| members forbidden, that has the probability f/|h| (f-1)/(|h|-1) ... of k factors, each mixed with `DOUBT`,
+because a search may overlook an exchange. Groups h count as independent. The probabilities of all members and values of
+g are then scaled so that everybody has one value and every value as many people as it has: without evidence these
+beliefs are the shares.
 """
 
 from __future__ import annotations

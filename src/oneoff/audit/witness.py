@@ -73,7 +73,7 @@ class Witness:
 
 
 def find_witness(model: Model, counts: Counts, prior: Prior, fails: Flags, sensitive: Attribute | None) -> Witness:
-    """The entry nearest to its ceiling, where there are any; of a size, the smallest group; otherwise the worst level."""
+    """The entry nearest to its ceiling, where there is one; of sizes, the smallest; otherwise the worst level."""
     limits = model.caps(prior)
     if limits is not None and sensitive is not None:
         return (

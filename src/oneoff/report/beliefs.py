@@ -62,7 +62,7 @@ def _beyond(verdict: Verdict) -> str:
     if belief is None or not belief.above:
         return ""
     return (
-        " Somebody who looks at all columns and also knows the chances believes some value of "
+        " Somebody who looks at all columns and also knows the probabilities believes some value of "
         f"{percent(belief.above)} of the people with more than its limit."
     )
 

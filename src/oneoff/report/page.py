@@ -115,7 +115,7 @@ def _tiles(verdict: Verdict, utility: Utility) -> Iterator[tuple[str, str]]:
         yield from column_tiles(verdict.masked)
     else:
         yield "people whose value is certain", f"{verdict.certain:,}"
-        yield "highest chance of recognising anyone", percent(verdict.risk_after.highest)
+        yield "highest probability of recognising anyone", percent(verdict.risk_after.highest)
     yield from cost_tiles(utility)
 
 

@@ -91,17 +91,17 @@ def matching_plot(curve: Sequence[Mapping[str, Any]]) -> Markup:
 
     names = {"identity": "the right record", "attribute": "the right value"}
     data = [
-        {"used": point["p_match"], "what": name, "chance": point[key]}
+        {"used": point["p_match"], "what": name, "probability": point[key]}
         for point in curve
         for key, name in names.items()
         if point[key] is not None
     ]
-    used = "chance that a quasi-identifier is used for matching (P_match)"
+    used = "probability that a quasi-identifier is used for matching (P_match)"
     lines = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=_HEIGHT).mark_line(point=True)
     return _svg(
         lines.encode(
             x=alt.X("used:Q", title=used, axis=alt.Axis(format=".1f", tickCount=10, labelFlush=False)),
-            y=alt.Y("chance:Q", title="chance", axis=alt.Axis(format="%", tickCount=5)),
+            y=alt.Y("probability:Q", title="probability", axis=alt.Axis(format="%", tickCount=5)),
             color=_colours(alt, "what:N", dict(zip(names.values(), (_AFTER, _BEFORE), strict=True))),
         )
     )

@@ -121,22 +121,22 @@ def _answers(
     return answers
 
 
-def _cube(table: Table, columns: tuple[int, ...], codes: Codes, chances: csr_array) -> Floats:
-    """How many people with these codes have each value, as far as chances say; summed up along every column."""
+def _cube(table: Table, columns: tuple[int, ...], codes: Codes, probabilities: csr_array) -> Floats:
+    """How many people with these codes have each value, as far as probabilities say; summed up along every column."""
     from scipy.sparse import csr_array
 
     sizes = [table.quasi[j].size + 1 for j in columns]
-    cells, width = math.prod(sizes), chances.shape[1]
+    cells, width = math.prod(sizes), probabilities.shape[1]
     if cells * width > MOST_CELLS:
         raise BadValue("the attributes have too many values for a workload of queries", allowed=f"{MOST_CELLS:,} cells")
     key = np.zeros(len(codes), dtype=np.int64)
     for j, size in zip(columns, sizes, strict=True):
         key = key * size + codes[:, j] + 1
-    if chances.shape[0] == 1:  # the same for everybody
-        inside = np.bincount(key, minlength=cells)[:, None] * chances.toarray()
+    if probabilities.shape[0] == 1:  # the same for everybody
+        inside = np.bincount(key, minlength=cells)[:, None] * probabilities.toarray()
     else:
         member = csr_array((np.ones(len(key)), (key, np.arange(len(key)))), shape=(cells, len(key)))
-        inside = (member @ chances).toarray()
+        inside = (member @ probabilities).toarray()
     cube: Floats = inside.reshape(*sizes, width).astype(np.float64)
     for axis in range(len(sizes)):
         np.cumsum(cube, axis=axis, out=cube)

@@ -42,14 +42,14 @@ def solve_large(shapes: Shapes, task: Task, report: Callable[[float], None]) -> 
     for stack in _stacks(programs):
         solved, lost = _solve_stack([programs[t] for t in stack], task)
         report((stack[-1] + 1) / len(programs))
-        for t, (program, chance) in zip(stack, solved, strict=True):
-            found.append((np.array([t]), _rounded(program, chance, task, lost)))
+        for t, (program, probability) in zip(stack, solved, strict=True):
+            found.append((np.array([t]), _rounded(program, probability, task, lost)))
     return joined(found)
 
 
-def _rounded(program: Program, chance: Floats, task: Task, lost: float) -> Answer:
+def _rounded(program: Program, probability: Floats, task: Task, lost: float) -> Answer:
     """The table of a program whose probabilities are known."""
-    weights, aside = whole_weights(program, chance, task.limits)
+    weights, aside = whole_weights(program, probability, task.limits)
     moved = apart(task.ground, program.code[weights.row], program.columns[weights.column])
     cost = float(moved @ weights.weight) / task.limits.total
     gap = max(lost, UNKNOWN if aside > _MUCH else 0.0)
@@ -66,15 +66,15 @@ def _solve_stack(programs: list[Program], task: Task) -> tuple[Solved, float]:
     if len(programs) > 1 or (first.full and not no_choice):
         found = _highs(programs, task.limits, task.average)
         if found is not None:
-            chances = np.split(found[0], np.cumsum([len(each.row) for each in programs])[:-1])
-            return list(zip(programs, chances, strict=True)), 0.0
+            probabilities = np.split(found[0], np.cumsum([len(each.row) for each in programs])[:-1])
+            return list(zip(programs, probabilities, strict=True)), 0.0
     if len(programs) > 1:  # not all of them together
         each = [_solve_stack([program], task) for program in programs]
         return [solved[0] for solved, _ in each], max(lost for _, lost in each)
     widened = None if first.full else _widened(first, task.ground, task.limits)
     if widened is not None:
-        program, chance, lost = widened
-        return [(program, chance)], lost
+        program, probability, lost = widened
+        return [(program, probability)], lost
     same = first.with_one_column(task.ground)
     return [(same, np.ones(len(first.people)))], 0.0 if no_choice else UNKNOWN
 
@@ -114,8 +114,8 @@ def _highs(programs: list[Program], limits: Limits, average: int) -> tuple[Float
             break
         if float(cost @ again.x) <= best + 1e-7 * max(best, float(cost.max())):
             tables.append(again.x)
-    chance = np.mean([np.maximum(each[:pairs], 0.0) for each in tables], axis=0)
-    return chance, first.eqlin.marginals[: len(people)] / people
+    probability = np.mean([np.maximum(each[:pairs], 0.0) for each in tables], axis=0)
+    return probability, first.eqlin.marginals[: len(people)] / people
 
 
 def _least(cost: Floats, equal: csr_array, within: csr_array, rows: int) -> Any:
@@ -194,14 +194,14 @@ def _widened(program: Program, ground: Ground, limits: Limits) -> tuple[Program,
             program = program.with_all_pairs(ground)
             continue
         turn += 1
-        chance, price = found
-        cost = float((program.people[program.row] * program.distance) @ chance)
+        probability, price = found
+        cost = float((program.people[program.row] * program.distance) @ probability)
         gain, row, column = _gains(program, ground, limits, price)
         lost = gain * float(program.everybody)
         if lost <= _CLOSE * cost or program.full:
-            return program, chance, 0.0
+            return program, probability, 0.0
         if turn == _ROUNDS:
-            return program, chance, lost / cost
+            return program, probability, lost / cost
         program = program.with_more_pairs(ground, row, column)
 
 

@@ -28,7 +28,7 @@ class Weights(NamedTuple):
     weight: Ints
 
 
-def whole_weights(program: Program, chance: Floats, limits: Limits) -> tuple[Weights, float]:
+def whole_weights(program: Program, probability: Floats, limits: Limits) -> tuple[Weights, float]:
     """Whole weights that keep delta and the ceilings exactly, and what was put aside for it.
 
     Those who share a row get the same, unless more than a little would have to be put aside for it.
@@ -38,7 +38,7 @@ def whole_weights(program: Program, chance: Floats, limits: Limits) -> tuple[Wei
     for rounded, most in ways:
         for aside in (0.0, *(10.0**power for power in range(-9, 0)), 0.3):
             if aside <= most:
-                given = rounded(program, chance * ((1 - aside) * limits.total), limits)
+                given = rounded(program, probability * ((1 - aside) * limits.total), limits)
                 found = _with_rest(program, given, nearest, limits.total)
                 if found is not None and _kept(program, found, limits):
                     return found, aside
