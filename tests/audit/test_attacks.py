@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import oneoff
 from oneoff.audit import Attack, outlier_attack, swap_attack
 from oneoff.audit import swaps as swaps_room
-from oneoff.audit.attack import Sight, sight
+from oneoff.audit.attack import AttackerView, attacker_view
 from oneoff.models import Limits, Model, parse
 from oneoff.plans import Partition
 from oneoff.publish import publish
@@ -189,7 +189,7 @@ def test_two_partners_with_one_common_value_settle_it() -> None:
     """Person 0 fits h, and 4 and 5 of h fit g; neither exchange was made. g and h share only value a."""
     table = numbers({"x": [90, 1, 2, 3, 4, 5, 91, 92]}, list("abcdaefg"))
     release = released(table, [0, 0, 0, 0, 1, 1, 1, 1], "l-diversity:4")
-    seen = sight(release, table, release.model)
+    seen = attacker_view(release, table, release.model)
     assert seen is not None
     probabilities = probabilities_of(seen, seen.group[0], 0.0)
     assert probabilities[0] == pytest.approx({0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0})
@@ -201,16 +201,16 @@ def test_two_partners_with_one_common_value_settle_it() -> None:
     assert all(value != 0 and 0.25 < belief < 0.34 for value, belief in guesses[1:])
 
 
-def near_all(seen: Sight, group: int) -> Ints:
+def near_all(seen: AttackerView, group: int) -> Ints:
     """For every member of the group all other groups."""
     return np.array([[h if h != group else -1 for h in range(seen.counts.groups)]] * int(seen.counts.size[group]))
 
 
-def arrays(seen: Sight) -> tuple[Ints, Ints]:
+def arrays(seen: AttackerView) -> tuple[Ints, Ints]:
     return np.stack([seen.start, seen.counts.start]), np.stack([seen.counts.value, seen.counts.count])
 
 
-def probabilities_of(seen: Sight, group: int, doubt: float) -> dict[int, dict[int, float]]:
+def probabilities_of(seen: AttackerView, group: int, doubt: float) -> dict[int, dict[int, float]]:
     """By person and value what exchanges that were not made say, up to a factor; the largest is 1."""
     from oneoff.kernels.attacks import evidence
 
@@ -229,7 +229,7 @@ def probabilities_of(seen: Sight, group: int, doubt: float) -> dict[int, dict[in
     }
 
 
-def suspected(seen: Sight, groups: Ints) -> list[tuple[int, float]]:
+def suspected(seen: AttackerView, groups: Ints) -> list[tuple[int, float]]:
     from oneoff.kernels.attacks import suspicions
 
     bounds, held = arrays(seen)
@@ -265,7 +265,7 @@ def test_distances_equal_their_twin(data: st.DataObject) -> None:
 
     table = data.draw(tables(most=14))
     group = np.unique([i % data.draw(st.integers(1, 3)) for i in range(table.rows)], return_inverse=True)[1]
-    seen = sight(released(table, group, "l-diversity:1.01"), table, parse("l-diversity:1.01"))
+    seen = attacker_view(released(table, group, "l-diversity:1.01"), table, parse("l-diversity:1.01"))
     assert seen is not None
     far = farness(seen.codes, seen.space, seen.start, seen.rows)
     for g in range(seen.counts.groups):
@@ -310,7 +310,7 @@ def test_beliefs_equal_those_of_all_possible_worlds(data: st.DataObject) -> None
     """Without doubt and between two groups: of all ways to give the values to the people, those are left in which no
     exchange that pays was allowed."""
     table, group, model = two_groups(data)
-    seen = sight(released(table, group, model), table, model)
+    seen = attacker_view(released(table, group, model), table, model)
     assert seen is not None
     person = data.draw(st.integers(0, table.rows - 1))
     mine, other = int(group[person]), 1 - int(group[person])

@@ -149,7 +149,7 @@ Seen = dict[tuple[bytes, Release], Counter[tuple[int, ...]]]  # how often each w
 
 
 def insider(
-    ages: list[int], values: list[int], many: int, size: int, block: int, apart: bool = False
+    ages: list[int], values: list[int], many: int, size: int, block: int, distinct: bool = False
 ) -> tuple[float, float]:
     """The largest belief of who re-runs the method on every possible world, and the largest |belief - count / B|.
 
@@ -167,7 +167,7 @@ def insider(
     for world, buckets in drawn:
         table = people_with(list(world), ages)
         parts = blocks(table, space, np.array(buckets), rank, block)
-        _collect(seen, parts, [extract(table, space, part, apart=apart) for part in parts], np.array(world))
+        _collect(seen, parts, [extract(table, space, part, distinct=distinct) for part in parts], np.array(world))
     worst = gap = 0.0
     for (_, records), worlds in seen.items():
         total = sum(worlds.values())
@@ -228,7 +228,7 @@ def test_an_insider_believes_no_more_than_the_count(
 
 def test_an_insider_learns_from_matches_that_avoid_a_value() -> None:
     """The same insider, when no record may cover a value twice: that rule looks at values, and tells on people."""
-    worst, gap = insider([3, 20, 21, 50, 54, 90], [0, 1, 0, 2, 3, 3], 3, 2, 2, apart=True)
+    worst, gap = insider([3, 20, 21, 50, 54, 90], [0, 1, 0, 2, 3, 3], 3, 2, 2, distinct=True)
     assert worst > 0.9
     assert gap > 0.3
 

@@ -104,7 +104,9 @@ class Setting:
 
     def halves(self) -> list[Block]:
         """Two blocks, from quasi-identifiers only."""
-        tree = cut_blocks(self.table, self.space, many=2, multiple=self.bounds.one_size(), rng=np.random.default_rng(0))
+        tree = cut_blocks(
+            self.table, self.space, most_blocks=2, multiple=self.bounds.one_size(), rng=np.random.default_rng(0)
+        )
         blocks = [tree.blocks[leaf].rows.tolist() for leaf in tree.leaves()]
         assert len(blocks) == 2
         return blocks
@@ -348,7 +350,7 @@ def foretold(setting: Setting, taught: Knowledge, people: Block) -> list[Block]:
         setting.table,
         setting.space,
         rows=np.array(people),
-        many=2,
+        most_blocks=2,
         multiple=setting.bounds.one_size(),
         rng=np.random.default_rng(0),
         known=taught.codes,

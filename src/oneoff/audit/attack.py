@@ -24,7 +24,7 @@ from oneoff.table.space import space_of
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
-__all__ = ["Attack", "Sight", "sight"]
+__all__ = ["Attack", "AttackerView", "attacker_view"]
 
 _SINGLE = {"groups": "group", "people": "person"}
 
@@ -97,8 +97,8 @@ class Attack:
         return asdict(self) | rates | {"sentence": self.sentence()}
 
 
-def _number(many: int, subject: str) -> str:
-    return f"{many:,} {subject}" if many != 1 else f"1 {_SINGLE[subject]}"
+def _number(count: int, subject: str) -> str:
+    return f"{count:,} {subject}" if count != 1 else f"1 {_SINGLE[subject]}"
 
 
 def _percent(share: float) -> str:
@@ -106,7 +106,7 @@ def _percent(share: float) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class AttackerView:
     """What an attacker sees, as arrays.
 
     group[i]     the group of person i; start, rows: the people of each group, one group after the other
@@ -133,7 +133,7 @@ class Sight:
         return shares
 
 
-def sight(release: Generalized, table: Table, model: Model) -> Sight | None:
+def attacker_view(release: Generalized, table: Table, model: Model) -> AttackerView | None:
     """What the attacker sees, or None where there is nothing to attack: no groups, or a promise without ceilings."""
     limits = None if release.sensitive is None else model.caps(release.counts)
     if release.group is None or release.links is None or limits is None:
@@ -142,7 +142,7 @@ def sight(release: Generalized, table: Table, model: Model) -> Sight | None:
     group = look_alikes([release.group])[release.links]
     start, rows = Partition(group.astype(np.int32)).members
     counts = Counts.of_groups(group, answer)
-    return Sight(
+    return AttackerView(
         codes=table.codes,
         space=space_of(table, _numeric_as(release)),
         group=group,

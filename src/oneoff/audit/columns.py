@@ -62,7 +62,7 @@ def _redrawn(cover: Cover, table: Table, j: int) -> Columns:
     assert cover.redraw is not None
     each = cover.tables[j]
     alike = look_alikes([cover.partition.group, each.row, table.codes[:, j]])
-    person, many = np.unique(alike, return_index=True, return_counts=True)[1:]
+    person, alike_people = np.unique(alike, return_index=True, return_counts=True)[1:]
     together, largest, smallest = _unchanged(cover, table, alike, person)
     start = np.searchsorted(cover.partition.group[person], np.arange(cover.partition.groups + 1)).tolist()
     own, scale = table.codes[person, j].tolist(), TOTAL ** (len(cover.tables) - 1)
@@ -76,7 +76,7 @@ def _redrawn(cover: Cover, table: Table, j: int) -> Columns:
         unit = scale * again * others if again and others else scale
         whole, most = dict.fromkeys(values, 0), dict.fromkeys(values, 0)
         for p in some:
-            row, people = rows[p], int(many[p])
+            row, people = rows[p], int(alike_people[p])
             for v in values:
                 weight = row.get(v, 0) * unit
                 if again and others and v in had:

@@ -64,11 +64,11 @@ def effective_matches(release: Generalized, table: Table, most: int = 5_000_000)
     """
     if release.links is None or release.rows != table.rows:
         raise BadValue("the true links of a release of the whole table are needed to tell which matches survive")
-    pieces, many = [], 0
+    pieces, matches = [], 0
     for piece in _pieces(release, table, None):
         pieces.append(piece)
-        many += len(piece.record)
-        if many > most:
+        matches += len(piece.record)
+        if matches > most:
             return None
     return surviving(_joined(pieces), release.links)
 
@@ -222,12 +222,12 @@ def _box_order(axes: list[_Axis], boxes: int) -> Ints:
 
 def _joined_spans(axes: list[_Axis], order: Ints) -> tuple[Ints, Codes]:
     """The spans of all attributes behind one another, boxes in the given order."""
-    starts, spans, many = [], [], 0
+    starts, spans, before = [], [], 0
     for axis in axes:
         low, high = (Ragged(axis.start, ends).take(order) for ends in (axis.low, axis.high))
-        starts.append(low.start + many)
+        starts.append(low.start + before)
         spans.append(np.stack((low.items, high.items)))
-        many += len(axis.low)
+        before += len(axis.low)
     return np.stack(starts), np.concatenate(spans, axis=1)
 
 

@@ -59,7 +59,7 @@ class QueryErrors:
 
 
 def random_queries(
-    table: Table, many: int = 10_000, *, attributes: int = 3, selectivity: float = 0.1, rng: np.random.Generator
+    table: Table, number: int = 10_000, *, attributes: int = 3, selectivity: float = 0.1, rng: np.random.Generator
 ) -> Workload:
     """Queries on so many quasi-identifiers and the sensitive value; as selective as said if all were independent."""
     if table.sensitive is None:
@@ -69,7 +69,7 @@ def random_queries(
     if not 0 < selectivity <= 1:
         raise BadValue("the selectivity is not a share", allowed="above 0 and at most 1", got=str(selectivity))
     columns = tuple(combinations(range(len(table.quasi)), attributes))
-    subset = rng.integers(0, len(columns), many)
+    subset = rng.integers(0, len(columns), number)
     sizes = np.array([[table.quasi[j].size for j in each] + [table.sensitive.size] for each in columns])[subset]
     length = np.maximum(1, np.rint(sizes * selectivity ** (1 / (attributes + 1)))).astype(np.int64)
     low = (rng.random(sizes.shape) * (sizes - length + 1)).astype(np.int64)

@@ -72,13 +72,13 @@ def heterogeneous(
     for people in _parts(table.rows, partition, rng):
         counts = np.bincount(table.values[people], minlength=len(table.counts))
         _refuse_part(table, model, limits, counts)
-        levels = plan(counts, limits, apart=randomize == "walk")
+        levels = plan(counts, limits, distinct=randomize == "walk")
         _refuse_width(levels)
         _refuse_threshold(threshold, levels)
         for level, buckets in zip(levels, draw(levels, people, table.values, rng), strict=True):
             if randomize == "walk":
-                buckets = scatter(table, space, buckets, rng) if threshold and level.apart else buckets
-                cover = extract(table, space, buckets, matcher=matcher, apart=level.apart, step=step)
+                buckets = scatter(table, space, buckets, rng) if threshold and level.distinct else buckets
+                cover = extract(table, space, buckets, matcher=matcher, distinct=level.distinct, step=step)
                 covers.append(_walk(buckets, cover, rng))
                 continue
             for part in blocks(table, space, buckets, rank, block, matcher=matcher):
@@ -193,7 +193,7 @@ def _refuse_width(levels: list[Level]) -> None:
 
 
 def _refuse_threshold(threshold: bool, levels: list[Level]) -> None:
-    if threshold and not any(level.apart for level in levels):
+    if threshold and not any(level.distinct for level in levels):
         raise BadValue(
             "threshold mode cannot place people by their quasi-identifiers here",
             allowed="randomize=walk, and a promise that l buckets of Algorithm 1 can keep, such as l-diversity",
