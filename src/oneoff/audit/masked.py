@@ -69,7 +69,7 @@ def _by_columns(verdict: Verdict, release: Masked, table: Table, model: Model, c
     cover = release.cover
     assert cover is not None
     view, posteriors, failing = _view(release, table, cover, model)
-    alike = look_alikes(list(release.codes.T))
+    alike = release.look_alikes
     parts = tuple(
         _named(part, judged, view, table, cover)
         if part.about != "identity" or isinstance(part, DeltaProbability)
@@ -158,10 +158,7 @@ def _problems(release: Masked, table: Table, cover: Cover) -> tuple[str, ...]:
 
 def known_codes(release: Masked, table: Table) -> Codes | None:
     """What the record of every person shows, in the codes of the table; None when a value is not one of the table's."""
-    columns = [
-        attribute.codes_in(table.quasi[j])[release.codes[release.links, j]] for j, attribute in enumerate(release.quasi)
-    ]
-    codes = np.stack(columns, axis=1)
+    codes = table.recoded(release.quasi, release.codes)[release.links]
     return None if (codes < 0).any() else codes
 
 

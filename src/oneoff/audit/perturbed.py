@@ -24,7 +24,7 @@ from oneoff.models.posterior import breaking
 from oneoff.releases import Perturbed
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Flags, Floats, Ints
-from oneoff.table.classes import Risk, look_alikes, risk_of_classes
+from oneoff.table.classes import Risk, risk_of_classes
 
 __all__ = ["judge_perturbed"]
 
@@ -72,7 +72,7 @@ def _seen(release: Perturbed) -> _Seen:
     joint = release.channel.joint(release.counts)
     value = [v for v in range(len(joint)) if joint[v].sum() > 0]  # nobody shows what nobody has
     crowd = np.searchsorted(value, np.arange(len(joint)))[release.values]
-    classes = look_alikes(list(release.codes.T))
+    classes = release.look_alikes
     return _Seen(value, joint[value], crowd, classes, Prior(tuple(release.counts.tolist())), release.sensitive)
 
 
