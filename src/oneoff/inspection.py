@@ -80,7 +80,7 @@ class Inspection:
 class Queries:
     """Random questions to measure answers with."""
 
-    many: int
+    number: int
     attributes: int | None = None
     seed: int | None = None
 
@@ -166,4 +166,4 @@ def _query_errors(release: Published, table: Table | None, queries: Queries) -> 
         )
     rng = np.random.default_rng(None if queries.seed is None else checked_seed(queries.seed))
     attributes = _COLUMNS_OF_A_QUERY if queries.attributes is None else queries.attributes
-    return aggregate_errors(release, table, random_aggregates(table, queries.many, attributes=attributes, rng=rng))
+    return aggregate_errors(release, table, random_aggregates(table, queries.number, attributes=attributes, rng=rng))

@@ -65,11 +65,11 @@ def test_exact_beliefs_are_those_of_bayes(table: Table, data: st.DataObject) -> 
     weight = np.array([[*column[:-1], column[-1] + total - sum(column)] for column in columns]).T
     release = perturbed(table, weight, "beta-likeness:1")
     verdict = oneoff.audit(release, table)
-    caps, broken = BetaLikeness(1).caps(table.counts), False
+    limits, broken = BetaLikeness(1).caps(table.counts), False
     for v in range(m):
         seen = sum(int(weight[v, i]) * int(table.counts[i]) for i in range(m))
         beliefs = [Fraction(int(weight[v, i]) * int(table.counts[i]), seen) for i in range(m)] if seen else []
-        broken |= any(belief > cap for belief, cap in zip(beliefs, caps.ceiling, strict=False))
+        broken |= any(belief > ceiling for belief, ceiling in zip(beliefs, limits.ceiling, strict=False))
     assert verdict.holds != broken
     own = verdict.per_person()
     assert len(own["belief"]) == table.rows

@@ -29,7 +29,7 @@ from oneoff.releases.folder import load_release
 from oneoff.releases.masked import load_cover
 from oneoff.releases.private import load_links
 from oneoff.table import Attribute, Table
-from tests.test_laws import chance_of, row_of
+from tests.test_laws import probability_of, row_of
 
 PROMISE = "delta-probability:1/5+l-diversity:4"
 
@@ -81,7 +81,9 @@ def outcomes(table: Table, cover: Cover, person: int) -> dict[tuple[int, ...], F
     found: dict[tuple[int, ...], Fraction] = {}
     for choice in product(*(row.items() for row in rows)):
         shown = tuple(code for code, _ in choice)
-        found[shown] = found.get(shown, Fraction(0)) + prod((chance for _, chance in choice), start=Fraction(1))
+        found[shown] = found.get(shown, Fraction(0)) + prod(
+            (probability for _, probability in choice), start=Fraction(1)
+        )
     if cover.redraw is None or not cover.redraw[group[person]].sum() or own not in found:
         return found
     unchanged, odds = found.pop(own), cover.redraw[group[person]].tolist()
@@ -102,10 +104,10 @@ def test_who_is_behind_a_record(given: tuple[Table, Cover], seed: int) -> None:
     found = record_posterior(knowledge(cover, table.codes, shown))
     for i in range(table.rows):
         people = np.flatnonzero(cover.partition.group == cover.partition.group[i]).tolist()
-        chances = {p: outcomes(table, cover, p).get(tuple(shown[i].tolist()), Fraction(0)) for p in people}
-        assert chances[i] > 0, "what was drawn could be drawn"
-        assert found[i, 0] == pytest.approx(float(chances[i] / sum(chances.values())))
-        assert found[i, 1] == pytest.approx(float(max(chances.values()) / sum(chances.values())))
+        probabilities = {p: outcomes(table, cover, p).get(tuple(shown[i].tolist()), Fraction(0)) for p in people}
+        assert probabilities[i] > 0, "what was drawn could be drawn"
+        assert found[i, 0] == pytest.approx(float(probabilities[i] / sum(probabilities.values())))
+        assert found[i, 1] == pytest.approx(float(max(probabilities.values()) / sum(probabilities.values())))
     assert not oneoff.audit(release, table).problems
 
 
@@ -120,9 +122,10 @@ def test_what_is_believed_of_values(given: tuple[Table, Cover], drawn: list[int]
     own, alone, above = [], [], 0
     for i in range(table.rows):
         group = np.flatnonzero(cover.partition.group == cover.partition.group[i]).tolist()
-        chances = [outcomes(table, cover, i).get(tuple(shown[r].tolist()), Fraction(0)) for r in group]
+        probabilities = [outcomes(table, cover, i).get(tuple(shown[r].tolist()), Fraction(0)) for r in group]
         belief = [
-            sum(p for p, r in zip(chances, group, strict=True) if values[r] == v) / sum(chances) for v in range(3)
+            sum(p for p, r in zip(probabilities, group, strict=True) if values[r] == v) / sum(probabilities)
+            for v in range(3)
         ]
         own.append(float(belief[values[i]]))
         alone.append(float(np.mean(values[group] == values[i])))
@@ -147,11 +150,11 @@ def test_definition_5_after_the_last_draw(given: tuple[Table, Cover], delta: Fra
             people = np.flatnonzero(cover.partition.group == g).tolist()
             single: dict[int, list[Fraction]] = {}
             for i in people:
-                chance = chance_of(release, table, people, i, j)
+                probability = probability_of(release, table, people, i, j)
                 joint: dict[int, Fraction] = {}
                 for shown, p in outcomes(table, cover, i).items():
                     joint[shown[j]] = joint.get(shown[j], Fraction(0)) + p
-                assert {c: p for c, p in chance.items() if p} == {c: p for c, p in joint.items() if p}
+                assert {c: p for c, p in probability.items() if p} == {c: p for c, p in joint.items() if p}
                 for code, p in joint.items():
                     single.setdefault(code, []).append(p)
             for column in single.values():
@@ -178,10 +181,10 @@ def test_the_last_draw_follows_algorithm_3() -> None:
         for i, shown in enumerate(release.codes[release.links].tolist()):
             drawn[i][tuple(shown)] = drawn[i].get(tuple(shown), 0) + 1
     for i in range(6):
-        chance = outcomes(table, cover, i)
-        assert set(drawn[i]) <= {shown for shown, p in chance.items() if p}
-        common = [shown for shown, p in chance.items() if p > Fraction(1, 200)]
-        seen, expected = [drawn[i].get(x, 0) for x in common], np.array([float(chance[x]) for x in common])
+        probability = outcomes(table, cover, i)
+        assert set(drawn[i]) <= {shown for shown, p in probability.items() if p}
+        common = [shown for shown, p in probability.items() if p > Fraction(1, 200)]
+        seen, expected = [drawn[i].get(x, 0) for x in common], np.array([float(probability[x]) for x in common])
         if len(common) > 1:
             assert chisquare(seen, expected / expected.sum() * sum(seen)).pvalue > 1e-5
 

@@ -111,7 +111,7 @@ def records_of(release: Published) -> list[dict[str, Any]]:
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
 
 
-def chances_of(release: Published, table: Table) -> list[list[Fraction]]:
+def probabilities_of(release: Published, table: Table) -> list[list[Fraction]]:
     """[record][value of the table]: how likely the record is to have it, as published."""
     if table.sensitive is None:
         return [[] for _ in range(release.rows)]
@@ -129,7 +129,7 @@ def chances_of(release: Published, table: Table) -> list[list[Fraction]]:
 def twin(release: Published, table: Table) -> tuple[list[Fraction], list[Fraction]]:
     """F_0 .. F_d of identity and attribute disclosure, by definition."""
     assert release.links is not None
-    d, n, records, chances = len(table.quasi), table.rows, records_of(release), chances_of(release, table)
+    d, n, records, probabilities = len(table.quasi), table.rows, records_of(release), probabilities_of(release, table)
     identity, attribute = [Fraction(0)] * (d + 1), [Fraction(0)] * (d + 1)
     for t in range(n):
         labels = [a.labels.tolist()[table.codes[t, j]] for j, a in enumerate(table.quasi)]
@@ -140,7 +140,7 @@ def twin(release: Published, table: Table) -> tuple[list[Fraction], list[Fractio
                 if release.links[t] in found:
                     identity[size] += Fraction(1, len(found) * n)
                 if found and table.sensitive is not None:
-                    hits = sum((chances[r][table.values[t]] for r in found), Fraction(0))
+                    hits = sum((probabilities[r][table.values[t]] for r in found), Fraction(0))
                     attribute[size] += hits / len(found) / n
     return identity, attribute
 
@@ -344,7 +344,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(form: str, monkeypatch: p
         ends = simulated(monkeypatch, release, table, seed, **budgets).at(0.6).identity_interval
         assert ends is not None
         held += ends[0] <= right <= ends[1]
-    assert held >= 86  # of 95; fewer than this has a chance below one in a thousand
+    assert held >= 86  # of 95; fewer than this has a probability below one in a thousand
 
 
 def test_a_sample_of_nearly_everybody_is_nearly_certain(few: Table, monkeypatch: pytest.MonkeyPatch) -> None:

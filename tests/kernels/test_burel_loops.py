@@ -23,7 +23,7 @@ from tests.tables import tables
 COUNTS = st.lists(st.integers(0, 9), min_size=1, max_size=9).filter(lambda counts: sum(counts) > 0)
 
 
-def caps_of(counts: list[int], factors: list[Fraction]) -> Limits:
+def limits_of(counts: list[int], factors: list[Fraction]) -> Limits:
     """Ceilings some times as high as the shares, so that everybody together keeps them."""
     total = sum(counts)
     return Limits(tuple(min(Fraction(1), f * Fraction(c, total)) for c, f in zip(counts, factors, strict=True)))
@@ -33,26 +33,26 @@ def caps_of(counts: list[int], factors: list[Fraction]) -> Limits:
 def promised(draw: st.DrawFn) -> tuple[list[int], Limits]:
     counts = draw(COUNTS)
     factors = draw(st.lists(st.fractions(1, 5, max_denominator=6), min_size=len(counts), max_size=len(counts)))
-    caps = caps_of(counts, factors)
+    limits = limits_of(counts, factors)
     if draw(st.booleans()):
-        return counts, caps
+        return counts, limits
     middle = draw(st.integers(0, len(counts)))
     sets = [(low, high) for low, high in ((0, middle), (0, middle // 2), (middle, len(counts))) if high > low]
     share = {ends: Fraction(sum(counts[slice(*ends)]), sum(counts)) for ends in sets}
     more = draw(st.fractions(1, 3, max_denominator=4))
-    return counts, Limits(caps.ceiling, None, tuple((*ends, min(Fraction(1), more * p)) for ends, p in share.items()))
+    return counts, Limits(limits.ceiling, None, tuple((*ends, min(Fraction(1), more * p)) for ends, p in share.items()))
 
 
-def fewest(counts: list[int], caps: Limits, strict: bool) -> int:
+def fewest(counts: list[int], limits: Limits, strict: bool) -> int:
     """The dynamic programming of the paper, equation 6 with its pseudo-code's treatment of single values."""
-    order = sorted((v for v in range(len(counts)) if counts[v]), key=lambda v: caps.ceiling[v])
+    order = sorted((v for v in range(len(counts)) if counts[v]), key=lambda v: limits.ceiling[v])
     total, best = sum(counts), [0]
     for end in range(1, len(order) + 1):
         best.append(best[end - 1] + 1)
         for begin in range(end - 1):
             share = Fraction(sum(counts[v] for v in order[begin:end]), total)
-            cap = min(Fraction(1), caps.ceiling[order[begin]])
-            if share < cap or (share == cap and not strict):
+            ceiling = min(Fraction(1), limits.ceiling[order[begin]])
+            if share < ceiling or (share == ceiling and not strict):
                 best[end] = min(best[end], best[begin] + 1)
     return best[-1]
 
@@ -61,33 +61,33 @@ def fewest(counts: list[int], caps: Limits, strict: bool) -> int:
 def test_filling_from_the_left_makes_as_few_buckets_as_dynamic_programming(
     given_: tuple[list[int], Limits], strict: bool
 ) -> None:
-    counts, caps = given_
-    caps = Limits(caps.ceiling)
-    promise = caps.ordered(sum(counts))
+    counts, limits = given_
+    limits = Limits(limits.ceiling)
+    promise = limits.ordered(sum(counts))
     found = buckets_of(promise, np.array(counts), STRICT if strict else 0.0)
-    assert len(found) == fewest(counts, caps, strict)
+    assert len(found) == fewest(counts, limits, strict)
     assert sorted(v for bucket in found for v in bucket) == [v for v in range(len(counts)) if counts[v]]
 
 
 @given(given_=promised())
 def test_more_slack_never_makes_fewer_buckets(given_: tuple[list[int], Limits]) -> None:
-    counts, caps = given_
-    promise = caps.ordered(sum(counts))
+    counts, limits = given_
+    promise = limits.ordered(sum(counts))
     many = [len(buckets_of(promise, np.array(counts), slack)) for slack in (0.0, 0.2, 0.8, 3.0, np.inf)]
     assert many == sorted(many)
     assert many[-1] == np.count_nonzero(counts)
 
 
-def is_kept(shares: np.ndarray, buckets: list[np.ndarray], caps: Limits) -> bool:
+def is_kept(shares: np.ndarray, buckets: list[np.ndarray], limits: Limits) -> bool:
     """Theorem 1, and the same for sets, as fractions."""
     for group in shares:
         size = int(group.sum())
         for x, bucket in zip(group.tolist(), buckets, strict=True):
-            if Fraction(x, size) > min(caps.ceiling[v] for v in bucket):
+            if Fraction(x, size) > min(limits.ceiling[v] for v in bucket):
                 return False
-        for low, high, cap in caps.sets:
+        for low, high, ceiling in limits.sets:
             inside = [x for x, bucket in zip(group.tolist(), buckets, strict=True) if low <= bucket[0] < high]
-            if Fraction(sum(inside), size) > cap:
+            if Fraction(sum(inside), size) > ceiling:
                 return False
     return True
 
@@ -99,15 +99,15 @@ def is_kept(shares: np.ndarray, buckets: list[np.ndarray], caps: Limits) -> bool
     least=st.integers(1, 4),
 )
 def test_shares_add_up_and_are_eligible(given_: tuple[list[int], Limits], slack: float, way: int, least: int) -> None:
-    counts, caps = given_
+    counts, limits = given_
     least = min(least, sum(counts))
-    promise = caps.with_least_size(least).ordered(sum(counts))
+    promise = limits.with_least_size(least).ordered(sum(counts))
     buckets = buckets_of(promise, np.array(counts), slack)
     sizes = np.array([sum(counts[v] for v in bucket) for bucket in buckets])
     shares = shares_of(promise, np.array([bucket[0] for bucket in buckets]), sizes, way)
     assert shares.sum(axis=0).tolist() == sizes.tolist()
     assert (shares.sum(axis=1) >= least).all()
-    assert is_kept(shares, buckets, caps)
+    assert is_kept(shares, buckets, limits)
     if way == DEAL:
         assert (np.ptp(shares, axis=0) <= 1).all()
         assert np.ptp(shares.sum(axis=1)) <= 1
@@ -115,23 +115,23 @@ def test_shares_add_up_and_are_eligible(given_: tuple[list[int], Limits], slack:
 
 @given(given_=promised())
 def test_buckets_stay_inside_one_set(given_: tuple[list[int], Limits]) -> None:
-    counts, caps = given_
-    for bucket in buckets_of(caps.ordered(sum(counts)), np.array(counts), 0.0):
-        for low, high, _ in caps.sets:
+    counts, limits = given_
+    for bucket in buckets_of(limits.ordered(sum(counts)), np.array(counts), 0.0):
+        for low, high, _ in limits.sets:
             assert len({low <= v < high for v in bucket}) == 1
 
 
-def most_hands(sizes: list[int], caps: list[Fraction]) -> int:
+def most_hands(sizes: list[int], limits: list[Fraction]) -> int:
     n = sum(sizes)
-    pairs = list(zip(sizes, caps, strict=True))
+    pairs = list(zip(sizes, limits, strict=True))
     return max(k for k in range(1, n + 1) if k == 1 or all(-(-x // k) <= f * (n // k) for x, f in pairs))
 
 
 @given(sizes=st.lists(st.integers(1, 12), min_size=1, max_size=5), more=st.fractions(1, 4, max_denominator=5))
 def test_deals_as_many_hands_as_possible(sizes: list[int], more: Fraction) -> None:
-    caps = caps_of(sizes, [more] * len(sizes))
-    shares = shares_of(caps.ordered(sum(sizes)), np.arange(len(sizes)), np.array(sizes), DEAL)
-    assert len(shares) == most_hands(sizes, list(caps.ceiling))
+    limits = limits_of(sizes, [more] * len(sizes))
+    shares = shares_of(limits.ordered(sum(sizes)), np.arange(len(sizes)), np.array(sizes), DEAL)
+    assert len(shares) == most_hands(sizes, list(limits.ceiling))
 
 
 def retrieved(which: list[int], shares: np.ndarray, chance: np.ndarray) -> list[int]:
@@ -224,13 +224,13 @@ def test_dividing_keeps_the_ceilings_inside_every_leaf(
     leaf = np.unique(leaf, return_inverse=True)[1]
     inside = [np.bincount(people.values[leaf == i], minlength=len(counts)) for i in range(int(leaf.max()) + 1)]
     highest = [max(Fraction(int(c[v]), int(c.sum())) for c in inside) for v in range(len(counts))]
-    caps = Limits(tuple(highest), None if data.draw(st.booleans()) else _floors(inside))
+    limits = Limits(tuple(highest), None if data.draw(st.booleans()) else _floors(inside))
     least = min(least, *(int(c.sum()) for c in inside))
     line = np.argsort(leaf, kind="stable")
     lists = [line, *(np.lexsort((people.codes[line, j], leaf[line])) for j in range(d))]
     start = np.concatenate(([0], np.cumsum(np.bincount(leaf)))).astype(np.int64)
     label, plans = np.empty(n, np.int64), np.array([[slack, way, parts] for slack in (0.0, 0.4, np.inf)])
-    space, promise = space_of(people), caps.with_least_size(least).ordered(n)
+    space, promise = space_of(people), limits.with_least_size(least).ordered(n)
     chance = np.random.default_rng(seed).random(n)
     divide(0, len(inside), people.codes, people.values, space, promise, np.stack(lists), start, plans, chance, label)
     for g in np.unique(label):
@@ -238,8 +238,8 @@ def test_dividing_keeps_the_ceilings_inside_every_leaf(
         assert len(set(leaf[rows].tolist())) == 1
         assert len(rows) >= least
         for v, found in enumerate(np.bincount(people.values[rows], minlength=len(counts)).tolist()):
-            assert Fraction(found, len(rows)) <= caps.ceiling[v]
-            assert caps.floor is None or Fraction(found, len(rows)) >= caps.floor[v]
+            assert Fraction(found, len(rows)) <= limits.ceiling[v]
+            assert limits.floor is None or Fraction(found, len(rows)) >= limits.floor[v]
     group = np.unique(label, return_inverse=True)[1].astype(np.int32)
     whole = average_loss(people.codes, space, leaf.astype(np.int32))
     assert average_loss(people.codes, space, group) <= whole + 1e-12

@@ -167,8 +167,8 @@ def test_anchored_looks_farther_where_nobody_near_may_join() -> None:
 
 def _ceilings_only(part: Model, table: Table) -> bool:
     """On single values: packing refuses promises about branches."""
-    caps = part.caps(table.counts)
-    return caps is not None and not caps.sets
+    limits = part.caps(table.counts)
+    return limits is not None and not limits.sets
 
 
 @pytest.mark.slow

@@ -357,8 +357,8 @@ def test_numbers_are_compared_in_six_ways_with_every_value() -> None:
     ways: list[Callable[[int, int], bool]] = [op.gt, op.lt, op.eq, op.ge, op.le, op.ne]
     expected = Counter(tuple(way(code, value) for code in range(3)) for way in ways for value in range(3))
     assert found.keys() == expected.keys()
-    for predicate, chances in expected.items():
-        mean = many * chances / 18
+    for predicate, probabilities in expected.items():
+        mean = many * probabilities / 18
         assert abs(found[predicate] - mean) < 5 * mean**0.5
 
 

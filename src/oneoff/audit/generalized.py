@@ -103,9 +103,8 @@ def _outside(release: Generalized, table: Table) -> list[str]:
     assert release.links is not None
     found, box = [], release.box[release.links]
     for attribute, cells in release.shown:
-        known = table.attribute(attribute.name)
-        j = table.quasi.index(known)
-        outside = int((~cells.covers(attribute, box, known.labels, table.codes[:, j])).sum())
+        known, own = table.column(attribute.name)
+        outside = int((~cells.covers(attribute, box, known.labels, own)).sum())
         if outside:
             found.append(f"{outside} people have a value of {attribute.name!r} outside what their record shows")
     return found

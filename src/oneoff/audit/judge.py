@@ -146,8 +146,8 @@ def _per_person(model: Model, crowds: Crowds) -> dict[str, npt.NDArray[Any]]:
     size = counts.size[group]
     own = np.searchsorted(counts.owner * width + counts.value, group * width + crowds.values)
     people: dict[str, npt.NDArray[Any]] = {"group_size": size, "own_belief": counts.count[own] / size}
-    caps = model.caps(crowds.prior)
-    ceilings = [1.0] * width if caps is None else [float(cap) for cap in caps.ceiling]
+    limits = model.caps(crowds.prior)
+    ceilings = [1.0] * width if limits is None else [float(ceiling) for ceiling in limits.ceiling]
     strain = strains(counts, ceilings)
     worst = np.maximum.reduceat(strain, counts.start[:-1])
     first = np.flatnonzero(strain == worst[counts.owner])

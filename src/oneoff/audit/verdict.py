@@ -72,7 +72,8 @@ class Verdict:
 
     def per_person(self) -> dict[str, npt.NDArray[Any]]:
         """For every person, in the order of the table (or of the records, when there is no table): the size of the
-        group, the belief nearest to or furthest above its cap, that cap, and the belief in the person's own value."""
+        group, the belief nearest to or furthest above its ceiling, that ceiling, and the belief in the person's
+        own value."""
         return self._people
 
     def __str__(self) -> str:

@@ -25,7 +25,7 @@ _BROKEN = "its own description says that the promise is broken"
 
 def describe(release: Published) -> dict[str, Any]:
     """What goes into release.json, but for the hashes of the files."""
-    caps = release.model.caps(release.counts)
+    limits = release.model.caps(release.counts)
     return {
         "format": FORMAT,
         "tool": "oneoff",
@@ -39,7 +39,7 @@ def describe(release: Published) -> dict[str, Any]:
         **release.describe_form(),
         "sensitive": None if release.sensitive is None else describe_values(release.sensitive),
         "prior": [int(count) for count in release.counts],
-        "caps": None if caps is None else _caps_texts(caps),
+        "caps": None if limits is None else _ceiling_texts(limits),
     }
 
 
@@ -77,14 +77,14 @@ def _refuse_contradictions(release: Published, described: dict[str, Any], frames
 
 
 def _describe_promise(part: Model) -> dict[str, Any]:
-    """A single promise; caps the steward named one by one come with it, exactly, since no recipient has the file."""
-    named = [number_text(cap) for cap in part.ceilings] if isinstance(part, ValueCaps) else None
+    """A single promise; ceilings the steward named one by one come with it, exactly: no recipient has the file."""
+    named = [number_text(ceiling) for ceiling in part.ceilings] if isinstance(part, ValueCaps) else None
     return {"spec": part.spec(), "named_caps": named}
 
 
-def _caps_texts(caps: Limits) -> list[str]:
+def _ceiling_texts(limits: Limits) -> list[str]:
     """The ceiling on belief in each value; never rounded up."""
-    return [number_text(fraction_below(cap, 10**9)) for cap in caps.ceiling]
+    return [number_text(fraction_below(ceiling, 10**9)) for ceiling in limits.ceiling]
 
 
 def _model(promises: list[dict[str, Any]], sensitive: Attribute | None) -> Model:
@@ -96,9 +96,9 @@ def _model(promises: list[dict[str, Any]], sensitive: Attribute | None) -> Model
 def _promise(spec: str, named_caps: list[str] | None, sensitive: Attribute | None) -> Model:
     if named_caps is None:
         if spec.startswith(f"{ValueCaps.name}:") and "=" not in spec:
-            raise ValueError(f"the caps of {spec} are missing")
+            raise ValueError(f"the ceilings of {spec} are missing")
         return parse(spec).bind(sensitive)
     if sensitive is None:
-        raise ValueError(f"{spec} has caps for a sensitive column there is none of")
-    caps = dict(zip(label_texts(sensitive.labels), named_caps, strict=True))
-    return ValueCaps(caps, source=spec.removeprefix(f"{ValueCaps.name}:")).bind(sensitive)
+        raise ValueError(f"{spec} has ceilings for a sensitive column there is none of")
+    ceilings = dict(zip(label_texts(sensitive.labels), named_caps, strict=True))
+    return ValueCaps(ceilings, source=spec.removeprefix(f"{ValueCaps.name}:")).bind(sensitive)

@@ -124,8 +124,9 @@ def _drawn(table: Table, cover: Cover, rng: np.random.Generator) -> Codes:
 def _redraw(table: Table, cover: Cover, codes: Codes, rng: np.random.Generator) -> None:
     """Algorithm 3: who came out unchanged gets another value of the group in one quasi-identifier.
 
-    The paper draws a quasi-identifier and a value again and again until something changed; `redraw` has the chances
-    with which that ends at each quasi-identifier, and all other values of the group are then equally likely.
+    The paper draws a quasi-identifier and a value again and again until something changed; `redraw` has the
+    probabilities with which that ends at each quasi-identifier, and all other values of the group are then equally
+    likely.
     """
     assert cover.redraw is not None
     group = cover.partition.group
@@ -140,7 +141,7 @@ def _redraw(table: Table, cover: Cover, codes: Codes, rng: np.random.Generator) 
 
 
 def _another(code: Codes, group: Codes, people: Ints, rng: np.random.Generator) -> Codes:
-    """For each of these people one of the other values that occur in the group, with equal chances."""
+    """For each of these people one of the other values that occur in the group, with equal probabilities."""
     width = int(code.max()) + 1
     key = np.unique(group.astype(np.int64) * width + code)
     start = np.searchsorted(key, np.arange(int(group.max()) + 2) * width)

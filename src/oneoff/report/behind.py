@@ -13,8 +13,8 @@ from oneoff.report.words import percent, plain
 __all__ = ["behind", "by_column", "column_tiles", "hides_groups"]
 
 _LOOKED_UP = (
-    "For somebody who knows all quasi-identifiers of a person, uses each of them with some chance and looks up the "
-    "records that match: how often they end up with the person's record, and with the person's value."
+    "For somebody who knows all quasi-identifiers of a person, uses each of them with some probability and looks up "
+    "the records that match: how often they end up with the person's record, and with the person's value."
 )
 
 
@@ -29,8 +29,8 @@ def hides_groups(verdict: Verdict) -> bool:
 
 def column_tiles(view: MaskedView) -> Iterator[tuple[str, str]]:
     """A promise about single columns says nothing about all of them, so that stands beside it."""
-    secret = "somebody who also knows the hidden groups and the chances"
-    yield "chance of finding a person's record by all their quasi-identifiers, on average", percent(view.found)
+    secret = "somebody who also knows the hidden groups and the probabilities"
+    yield "probability of finding a person's record by all their quasi-identifiers, on average", percent(view.found)
     yield f"the same for {secret}", percent(view.posterior.own)
     if view.belief is not None:
         yield f"belief in a person's true value, on average, of {secret}", percent(view.belief.own)
@@ -57,7 +57,7 @@ def _together(view: MaskedView) -> Grid:
         ("sees one column and knows the value in it", f"at most {percent(max(c.delta for c in view.columns))}", ""),
         ("knows the hidden groups, and looks at no column", "", alone),
         ("has the records and looks up all quasi-identifiers", percent(found.identity), value),
-        ("also knows the hidden groups and the chances", percent(view.posterior.own), own),
+        ("also knows the hidden groups and the probabilities", percent(view.posterior.own), own),
     ]
     header = ("somebody who", "names the right person", "believes the true value")
     return Grid(header, tuple(row for row in rows if row[1] or row[2]), right=(1, 2))

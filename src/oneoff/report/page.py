@@ -59,7 +59,7 @@ def report_html(
     """The page for one release.
 
     summary  what `Outcome.as_dict()` says: method, guarantee, reason, seconds, notices
-    model    the promise itself, for the caps of each value; by default it is read from the text of the guarantee
+    model    the promise itself, for the ceilings of each value; by default it is read from the text of the guarantee
     """
     shown, lost = readable_verdict(verdict), readable_utility(utility)
     return render(
@@ -115,7 +115,7 @@ def _tiles(verdict: Verdict, utility: Utility) -> Iterator[tuple[str, str]]:
         yield from column_tiles(verdict.masked)
     else:
         yield "people whose value is certain", f"{verdict.certain:,}"
-        yield "highest chance of recognising anyone", percent(verdict.risk_after.highest)
+        yield "highest probability of recognising anyone", percent(verdict.risk_after.highest)
     yield from cost_tiles(utility)
 
 

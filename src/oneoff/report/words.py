@@ -142,12 +142,12 @@ def promise_row(part: PartVerdict) -> tuple[str, str, str, str, str]:
 
 
 def risk_rows(before: Risk | None, after: Risk, *, masked: bool = False) -> list[tuple[str, str, str]]:
-    """What each chance is, before and after; of masked records, for somebody who knows groups and tables."""
+    """What each probability is, before and after; of masked records, for somebody who knows groups and tables."""
     words = {
-        "highest": "chance of recognising the most exposed person",
-        "average": "chance of recognising a person, on average",
+        "highest": "probability of recognising the most exposed person",
+        "average": "probability of recognising a person, on average",
         "unique": "people who can be recognised for sure" if masked else "people who are alone in their group",
-        "small": f"people with a chance above 1/{SMALL}" if masked else f"people in groups of fewer than {SMALL}",
+        "small": f"people with a probability above 1/{SMALL}" if masked else f"people in groups of fewer than {SMALL}",
     }
     past = {} if before is None else before.as_dict()
     return [
