@@ -133,7 +133,7 @@ def _run(
         recognised=verdict.risk_after.average,
         share_above=verdict.people_above / verdict.rows,
         groups=verdict.groups,
-        against=outcome.release.against,
+        against=str(outcome.release.against),
         seconds=outcome.seconds,
         cpu_seconds=cpu_seconds,
     )

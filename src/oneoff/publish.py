@@ -14,7 +14,7 @@ import numpy as np
 
 from oneoff.audit import Verdict, audit
 from oneoff.catalog import METHODS, Method, choose
-from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing, nearest, whole_number
+from oneoff.errors import BadValue, Defect, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, parse
 from oneoff.outcome import Outcome
@@ -165,10 +165,7 @@ def _judged(release: Published, order: _Order) -> Verdict:
     """The verdict on a release of this very table."""
     verdict = audit(release, order.table)
     if verdict.problems:
-        raise PromiseBroken(
-            f"{order.method.name} made a release that does not fit the table: {verdict.problems[0]}",
-            hint="nothing was published; this is a defect of oneoff, please report it",
-        )
+        raise Defect(f"{order.method.name} made a release that does not fit the table: {verdict.problems[0]}")
     return verdict
 
 
@@ -224,7 +221,7 @@ def _unprotected(table: Table, model: Model) -> str:
 
 def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
     """What a plan looks like to the world."""
-    against = str(order.method.stands_against(order.model, order.options))  # as it is read back from a folder
+    against = order.method.stands_against(order.model, order.options)
     shown = {name: order.options[name] for name in ("numeric_as",) if name in order.options}
     made = _RELEASES[order.method.form, type(plan)]
     return made(order.table, plan, order.model, method=order.method.name, against=against, rng=rng, **shown)

@@ -20,6 +20,7 @@ from oneoff.audit import Attack, outlier_attack, swap_attack
 from oneoff.audit import swaps as swaps_room
 from oneoff.audit.attack import AttackerView, attacker_view
 from oneoff.models import Limits, Model, parse
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Partition
 from oneoff.publish import publish
 from oneoff.releases import Generalized, generalize
@@ -41,7 +42,9 @@ def released(table: Table, group: list[int] | Ints, model: str | Model, **more: 
     """A release in these groups that says about itself that it stands against nobody."""
     promise = parse(model).bind(table.sensitive)
     plan = Partition(np.asarray(group, dtype=np.int32))
-    return generalize(table, plan, promise, method="packing", against="nobody", rng=np.random.default_rng(1), **more)  # type: ignore[arg-type]
+    return generalize(
+        table, plan, promise, method="packing", against=Adversary.NOBODY, rng=np.random.default_rng(1), **more
+    )  # type: ignore[arg-type]
 
 
 def shuffled(release: Generalized, seed: int = 0) -> Generalized:
@@ -425,7 +428,7 @@ def test_the_verdict_carries_the_attacks(packing: tuple[Table, Generalized]) -> 
     assert verdict.sentence().startswith("The promise holds by count against a reader")
     top = max(attack.ratio for attack in verdict.attacks if attack.exceeds)
     assert verdict.sentence().endswith(
-        "Somebody who also knows how the release was made concludes more: "
+        "Somebody who knows how the release was made concludes more: "
         f"such guesses are right up to {top:.1f} times as often as it allows."
     )
     plain = json.loads(json.dumps(verdict.as_dict(), allow_nan=False))
@@ -437,7 +440,7 @@ def test_the_verdict_carries_the_attacks(packing: tuple[Table, Generalized]) -> 
 def test_attacks_are_run_only_where_nobody_is_stood_against(packing: tuple[Table, Generalized]) -> None:
     table, release = packing
     for ordinary in (
-        oneoff.audit(replace(release, against="reader"), table),
+        oneoff.audit(replace(release, against=Adversary.READER), table),
         oneoff.check(release.to_arrow(), quasi="group", sensitive="s", guarantee="l-diversity:3"),
     ):
         assert ordinary.attacks == ()

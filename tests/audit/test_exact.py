@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import oneoff
 from oneoff.errors import DamagedRelease, OneoffError
 from oneoff.models import BetaLikeness, Counts, parse
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Channel, Partition
 from oneoff.releases import Bucketized, Perturbed, bucketize, perturb
 from oneoff.table import Attribute, Table
@@ -33,7 +34,7 @@ def people(values: str, ages: list[int] | None = None) -> Table:
 def perturbed(table: Table, weight: Any, guarantee: str, seed: int = 1) -> Perturbed:
     model, rng = parse(guarantee).bind(table.sensitive), np.random.default_rng(seed)
     channel = Channel(np.array(weight, dtype=np.int64))
-    return perturb(table, channel, model, method="perturbation", against="insider", rng=rng)
+    return perturb(table, channel, model, method="perturbation", against=Adversary.INSIDER, rng=rng)
 
 
 def test_beliefs_by_hand() -> None:
@@ -88,7 +89,7 @@ def test_identity_is_judged_by_quasi_identifiers() -> None:
 def buckets(table: Table, bucket: list[int], guarantee: str) -> Bucketized:
     model, rng = parse(guarantee).bind(table.sensitive), np.random.default_rng(1)
     partition = Partition(np.array(bucket, dtype=np.int32))
-    return bucketize(table, partition, model, method="anatomy", against="insider", rng=rng)
+    return bucketize(table, partition, model, method="anatomy", against=Adversary.INSIDER, rng=rng)
 
 
 def test_buckets_by_hand() -> None:

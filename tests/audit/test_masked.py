@@ -21,6 +21,7 @@ from oneoff.audit.columns import failing_columns
 from oneoff.audit.exposure import knowledge, record_posterior, value_belief
 from oneoff.errors import DamagedRelease, OneoffError
 from oneoff.models import DeltaProbability
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Cover, Partition, RandomTable
 from oneoff.plans.cover import TOTAL
 from oneoff.publish import publish
@@ -98,7 +99,9 @@ def outcomes(table: Table, cover: Cover, person: int) -> dict[tuple[int, ...], F
 @given(covers(), st.integers(0, 2**32))
 def test_who_is_behind_a_record(given: tuple[Table, Cover], seed: int) -> None:
     table, cover = given
-    release = mask(table, cover, DeltaProbability(1), method="m", against="x", rng=np.random.default_rng(seed))
+    release = mask(
+        table, cover, DeltaProbability(1), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(seed)
+    )
     assert release.links is not None
     shown = release.codes[release.links]
     found = record_posterior(knowledge(cover, table.codes, shown))
@@ -116,7 +119,9 @@ def test_what_is_believed_of_values(given: tuple[Table, Cover], drawn: list[int]
     table, cover = given
     values = np.array(drawn[: table.rows], dtype=np.int32)
     ceilings = np.array([0.5, 0.7, 1.0])
-    release = mask(table, cover, DeltaProbability(1), method="m", against="x", rng=np.random.default_rng(seed))
+    release = mask(
+        table, cover, DeltaProbability(1), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(seed)
+    )
     assert release.links is not None
     shown = release.codes[release.links]
     own, alone, above = [], [], 0
@@ -142,7 +147,9 @@ def test_what_is_believed_of_values(given: tuple[Table, Cover], drawn: list[int]
 @given(covers(), st.fractions(Fraction(1, 6), 1, max_denominator=12))
 def test_definition_5_after_the_last_draw(given: tuple[Table, Cover], delta: Fraction) -> None:
     table, cover = given
-    release = mask(table, cover, DeltaProbability(1), method="m", against="x", rng=np.random.default_rng(1))
+    release = mask(
+        table, cover, DeltaProbability(1), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(1)
+    )
     found = failing_columns(cover, table, delta)
     for j in range(2):
         worst, broken = Fraction(0), set()
@@ -176,7 +183,7 @@ def test_the_last_draw_follows_algorithm_3() -> None:
     rng = np.random.default_rng(8)
     drawn: list[dict[tuple[int, ...], int]] = [{} for _ in range(6)]
     for _ in range(10_000):
-        release = mask(table, cover, DeltaProbability(1), method="m", against="x", rng=rng)
+        release = mask(table, cover, DeltaProbability(1), method="m", against=Adversary.BLACK_BOX, rng=rng)
         assert release.links is not None
         for i, shown in enumerate(release.codes[release.links].tolist()):
             drawn[i][tuple(shown)] = drawn[i].get(tuple(shown), 0) + 1
@@ -207,7 +214,9 @@ def test_an_insider_learns_no_more_than_the_share_of_a_group_from_exchanged_reco
         assert (4 * makers == makers.sum(axis=1)[:, None]).all(), "everybody is behind every record with 1/4"
         assert (2 * has[records] == makers[0].sum()).all(), "and has either value with 1/2, as in the group"
     cover = Cover(Partition(np.zeros(4, dtype=np.int32)), ())
-    release = mask(table, cover, DeltaProbability("1/4"), method="m", against="insider", rng=np.random.default_rng(0))
+    release = mask(
+        table, cover, DeltaProbability("1/4"), method="m", against=Adversary.INSIDER, rng=np.random.default_rng(0)
+    )
     verdict = oneoff.audit(release, table)
     assert verdict.holds
     assert verdict.against == "insider"
@@ -274,7 +283,9 @@ def foreign(redraw: bool) -> tuple[Table, Cover]:
 def test_a_value_from_elsewhere_points_at_who_shows_it(redraw: bool) -> None:
     table, cover = foreign(redraw)
     assert failing_columns(cover, table, Fraction(1, 2)).worst[0][1:] == (2, 1)
-    release = mask(table, cover, DeltaProbability("1/2"), method="m", against="x", rng=np.random.default_rng(0))
+    release = mask(
+        table, cover, DeltaProbability("1/2"), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(0)
+    )
     assert not oneoff.audit(release, table).holds
     fewer = replace(release, cover=replace(cover, tables=(*cover.tables, *cover.tables), redraw=None))
     assert "for every quasi-identifier" in oneoff.audit(fewer, table).problems[0]
@@ -379,7 +390,9 @@ def test_any_tables_are_judged(given: tuple[Table, Cover]) -> None:
     """Whatever somebody drew from, the audit comes to an end and to a number between one over the group and one."""
     table, cover = given
     assume(table.rows > 2)
-    release = mask(table, cover, DeltaProbability("1/2"), method="m", against="x", rng=np.random.default_rng(2))
+    release = mask(
+        table, cover, DeltaProbability("1/2"), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(2)
+    )
     verdict = oneoff.audit(release, table)
     assert 1 / cover.partition.size.max() - 1e-9 <= verdict.parts[0].level <= 1
     assert verdict.holds == (verdict.parts[0].level <= 0.5)

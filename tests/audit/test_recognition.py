@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from oneoff.audit.recognition import Recognition, _among_boxes, _columns, _files, _over_order, recognition
 from oneoff.errors import BadValue, OneoffError
 from oneoff.models import KAnonymity
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Channel, Partition
 from oneoff.publish import publish
 from oneoff.releases import Bucketized, Generalized, Masked, Perturbed, Published, bucketize, generalize, perturb
@@ -71,13 +72,13 @@ def generalized(table: Table, rng: np.random.Generator, numeric_as: Any = "range
 
 def bucketized(table: Table, rng: np.random.Generator) -> Bucketized:
     group = np.unique(rng.integers(0, 4, table.rows), return_inverse=True)[1].astype(np.int32)
-    return bucketize(table, Partition(group), KAnonymity(1), method="test", against="reader", rng=rng)
+    return bucketize(table, Partition(group), KAnonymity(1), method="test", against=Adversary.READER, rng=rng)
 
 
 def perturbed(table: Table, rng: np.random.Generator) -> Perturbed:
     many = len(table.counts)
     channel = Channel(np.ones((many, many), dtype=np.int64) + 3 * np.eye(many, dtype=np.int64))
-    return perturb(table, channel, KAnonymity(1), method="test", against="reader", rng=rng)
+    return perturb(table, channel, KAnonymity(1), method="test", against=Adversary.READER, rng=rng)
 
 
 FORMS: dict[str, Callable[[Table, np.random.Generator], Published]] = {
@@ -385,7 +386,7 @@ def test_many_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
         Partition(codes[:, 0].copy()),
         KAnonymity(1),
         method="test",
-        against="reader",
+        against=Adversary.READER,
         rng=np.random.default_rng(1),
     )
     for release in (masked(table, np.random.default_rng(1), 0.0), group):

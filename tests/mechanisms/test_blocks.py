@@ -38,7 +38,7 @@ def aged(ages: list[int], sexes: str | None = None) -> Table:
 
 SETTINGS = st.fixed_dictionaries(
     {
-        "many": st.one_of(st.none(), st.integers(1, 6)),
+        "most_blocks": st.one_of(st.none(), st.integers(1, 6)),
         "size": st.one_of(st.none(), st.integers(1, 8)),
         "multiple": st.integers(1, 4),
     }
@@ -52,7 +52,7 @@ def test_everybody_is_in_one_block_and_no_block_is_too_small(
     tree = cut_blocks(table, space_of(table), rng=np.random.default_rng(seed), **settings)  # type: ignore[arg-type]
     blocks = leaves(tree)
     assert sorted(row for block in blocks for row in block.rows.tolist()) == list(range(table.rows))
-    assert len(blocks) <= (settings["many"] or table.rows)
+    assert len(blocks) <= (settings["most_blocks"] or table.rows)
     assert len(blocks) == 1 or min(len(block.rows) for block in blocks) >= (settings["size"] or 1)
 
 

@@ -31,6 +31,7 @@ from oneoff.mechanisms.bucketization.two_size import first_valid, most_buckets, 
 from oneoff.mechanisms.planning.blocks import cut_blocks
 from oneoff.mechanisms.space import space_of
 from oneoff.models import BasicBetaLikeness, Counts, FPrivacy, LDiversity, Limits, Model, Prior, ValueCaps
+from oneoff.models.adversary import Adversary
 from oneoff.models.spec import parse
 from oneoff.releases import Bucketized
 from oneoff.table import Table
@@ -836,7 +837,9 @@ def _published(table: Table, bucket: list[int], guarantee: str = "l-diversity:1"
 
     partition = Partition(np.array(bucket, dtype=np.int32))
     model = parse(guarantee).bind(table.sensitive)
-    return bucketize(table, partition, model, method="two-size", against="insider", rng=np.random.default_rng(1))
+    return bucketize(
+        table, partition, model, method="two-size", against=Adversary.INSIDER, rng=np.random.default_rng(1)
+    )
 
 
 def test_loss_by_hand() -> None:

@@ -19,6 +19,7 @@ from oneoff.mechanisms.partitioning import mondrian
 from oneoff.mechanisms.partitioning.burel import bi_split, burel, deal, dp_partition
 from oneoff.mechanisms.partitioning.hilbert import axis, hilbert_order
 from oneoff.models import BetaLikeness, Counts, KAnonymity, LDiversity, Limits, Model, Prior, TCloseness, parse
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Partition
 from oneoff.releases import generalize
 from oneoff.table import Hierarchy, Table
@@ -50,7 +51,7 @@ def grouped(people: Table, model: Model, seed: int = 1, **options: Any) -> Parti
 
 def ail(people: Table, model: Model, partition: Partition) -> float:
     rng = np.random.default_rng(0)
-    return utility(generalize(people, partition, model, method="burel", against="reader", rng=rng), people).ail
+    return utility(generalize(people, partition, model, method="burel", against=Adversary.READER, rng=rng), people).ail
 
 
 def is_kept(people: Table, model: Model, partition: Partition) -> bool:

@@ -18,6 +18,7 @@ from oneoff.mechanisms.masking import mutual_cover
 from oneoff.mechanisms.masking.output_tables import Solved, random_output_tables
 from oneoff.mechanisms.masking.shapes import ColumnLimits
 from oneoff.models import DeltaProbability, LDiversity
+from oneoff.models.adversary import Adversary
 from oneoff.models.spec import parse
 from oneoff.plans import Cover, Partition, RandomTable
 from oneoff.plans.cover import LARGEST_GROUP, TOTAL
@@ -59,7 +60,9 @@ def test_columns_that_keep_delta_can_give_everybody_away_together() -> None:
     cover = identity_cover(table)
     assert all(highest(dense(each, 2), np.zeros(4)) == Fraction(1, 2) for each in cover.tables)
     assert (record_posterior(knowledge(cover, codes, codes)) == 1).all()
-    release = mask(table, cover, DeltaProbability("1/2"), method="m", against="black box", rng=np.random.default_rng(0))
+    release = mask(
+        table, cover, DeltaProbability("1/2"), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(0)
+    )
     verdict = oneoff.audit(release, table)
     assert verdict.holds
     assert (verdict.parts[0].name, verdict.risk_after.highest) == ("column delta-probability", 1.0)
@@ -119,7 +122,7 @@ def test_whole_records_are_exchanged_at_random() -> None:
     rng = np.random.default_rng(11)
     seen: dict[tuple[int, ...], int] = {}
     for _ in range(4800):
-        release = mask(table, cover, DeltaProbability("1/4"), method="m", against="insider", rng=rng)
+        release = mask(table, cover, DeltaProbability("1/4"), method="m", against=Adversary.INSIDER, rng=rng)
         assert release.links is not None
         order = tuple(release.codes[release.links, 0].tolist())
         seen[order] = seen.get(order, 0) + 1

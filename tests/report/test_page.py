@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from oneoff import Table, audit, models, read_table, sample
+from oneoff.models.adversary import Adversary
 from oneoff.publish import Outcome, publish
 from oneoff.report import report_html
 from oneoff.report.plots import _belief_bins, _size_edges, _size_names, ceilings_plot, loss_plot, matching_plot
@@ -212,7 +213,7 @@ def test_the_answer_and_the_cost_come_before_the_details(page: str) -> None:
 def test_counts_that_hold_are_no_plain_yes_when_the_method_stands_against_nobody(
     people: Table, outcome: Outcome
 ) -> None:
-    verdict = replace(outcome.verdict, stands_against="nobody")
+    verdict = replace(outcome.verdict, stands_against=Adversary.NOBODY)
     page = report_html(outcome.as_dict(), verdict, outcome.utility, people)
     assert '<section class="verdict partly">\n' in page
     assert '<div class="badge">By count only</div>' in page

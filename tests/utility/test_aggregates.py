@@ -366,7 +366,7 @@ def test_few_attributes_are_all_named(people: Table) -> None:
     table = salaries([1, 2, 3, 4])
     assert random_aggregates(table, 5, rng=rng()).named.all()
     assert random_aggregates(people, 5, rng=rng()).named.sum(axis=1).tolist() == [min(4, len(people.quasi))] * 5
-    for wrong in ({"many": 0}, {"attributes": 0}):
+    for wrong in ({"number": 0}, {"attributes": 0}):
         with pytest.raises(BadValue, match="nothing to ask"):
             random_aggregates(table, rng=rng(), **wrong)  # type: ignore[arg-type]
 

@@ -18,6 +18,7 @@ from oneoff.audit.levels import reached
 from oneoff.audit.verdict import PartVerdict, Verdict, tightest
 from oneoff.audit.witness import find_witness, strains
 from oneoff.models import Counts, Model, Prior
+from oneoff.models.adversary import Adversary
 from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Flags, Ints
 from oneoff.table.classes import Risk, risk_of_classes
@@ -94,7 +95,7 @@ def judge(
     model: Model,
     crowds: Crowds,
     *,
-    against: str = "reader",
+    against: Adversary = Adversary.READER,
     before: Risk | None = None,
     problems: tuple[str, ...] = (),
 ) -> Verdict:

@@ -32,6 +32,7 @@ from oneoff.audit.records import links_problem, prior_problem, rows_problem, val
 from oneoff.audit.verdict import PartVerdict, Verdict, tightest
 from oneoff.audit.witness import Witness
 from oneoff.models import DeltaProbability, Model, Prior
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Cover
 from oneoff.releases import Masked
 from oneoff.table import Table
@@ -55,7 +56,7 @@ def judge_masked(release: Masked, table: Table | None, model: Model, before: Ris
     problems = _problems(release, table, cover)
     group = cover.partition.group.astype(np.int64)
     crowds = Crowds.of_groups(group, table.values, release.counts, release.sensitive, place="hidden group")
-    against = "insider" if cover.joint else "black box"
+    against = Adversary.INSIDER if cover.joint else Adversary.BLACK_BOX
     verdict = judge(model, crowds, against=against, before=before, problems=problems)
     if problems:
         return verdict
@@ -110,7 +111,7 @@ def _people_above(model: Model, crowds: Crowds, failing: Failing, cover: Cover) 
 
 def _unjudged(release: Masked, model: Model, before: Risk | None, problems: tuple[str, ...]) -> Verdict:
     """Nothing is known, so nothing is said but that: no level is reached, and anybody may be recognised."""
-    by_column = release.against == "black box"
+    by_column = release.against == Adversary.BLACK_BOX
     parts = tuple(
         PartVerdict(
             guarantee=part.spec(),
@@ -133,7 +134,7 @@ def _unjudged(release: Masked, model: Model, before: Risk | None, problems: tupl
         groups=None,
         people_above=release.rows,
         certain=0,
-        against="black box",
+        against=Adversary.BLACK_BOX,
         risk_after=Risk(1.0, 1.0, 1.0, 1.0, release.rows, 1.0),
         risk_before=before,
         problems=problems,

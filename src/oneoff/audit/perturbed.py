@@ -20,6 +20,7 @@ from oneoff.audit.records import links_problem, prior_problem, quasi_problems, r
 from oneoff.audit.verdict import PartVerdict, Verdict, tightest
 from oneoff.audit.witness import Witness, branch
 from oneoff.models import Counts, Limits, Model, Prior
+from oneoff.models.adversary import Adversary
 from oneoff.models.posterior import breaking
 from oneoff.releases import Perturbed
 from oneoff.table import Attribute, Table
@@ -94,7 +95,7 @@ def judge_perturbed(release: Perturbed, table: Table | None, model: Model, befor
         groups=None,
         people_above=int(np.logical_or.reduce([above for _, above in found]).sum()),
         certain=int((seen.rounded.distinct == 1)[seen.crowd].sum()),
-        against="prior",
+        against=Adversary.PRIOR,
         risk_after=risk_of_classes(sizes),
         risk_before=before,
         problems=problems,

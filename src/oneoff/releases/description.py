@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from oneoff.errors import listing
 from oneoff.models import Joined, Limits, Model, ValueCaps, parse
+from oneoff.models.adversary import Adversary
 from oneoff.models.numbers import fraction_below, number_text
 from oneoff.releases.columns import describe_values, read_sensitive
 from oneoff.releases.kinds import KINDS
@@ -33,7 +34,7 @@ def describe(release: Published) -> dict[str, Any]:
         "method": release.method,
         "guarantee": release.guarantee,
         "promises": [_describe_promise(part) for part in release.model.parts()],
-        "stands_against": release.against,
+        "stands_against": str(release.against),
         **({"broken": True} if release.broken else {}),  # only why is a secret
         "rows": release.rows,
         **release.describe_form(),
@@ -51,7 +52,7 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
         "model": _model(described["promises"], sensitive),
         "sensitive": sensitive,
         "counts": np.array(described["prior"], dtype=np.int64),
-        "against": str(described["stands_against"]),
+        "against": Adversary(described["stands_against"]),
         "broken": _BROKEN if described.get("broken") else "",
     }
     release = KINDS[described["form"]].assemble(common, described, frames)

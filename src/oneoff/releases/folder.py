@@ -179,7 +179,8 @@ def _load_public(public: Path) -> Published:
         frames = {name: pq.read_table(public / name) for name in described["files"] if name.endswith(".parquet")}
         return described_release(described, frames)
     except (OneoffError, KeyError, TypeError, ValueError, IndexError, AttributeError, pa.ArrowException) as error:
-        raise _damaged(f"{str(public)!r} does not fit its description", f"{type(error).__name__}: {error}") from error
+        what = error.what if isinstance(error, OneoffError) else f"{type(error).__name__}: {error}"
+        raise _damaged(f"{str(public)!r} does not fit its description", what) from error
 
 
 def _with_private(release: Published, private: Path) -> Published:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Links, Partition
 from oneoff.releases.cells import Cells, NumericAs
 from oneoff.releases.estimate import Estimate
@@ -57,6 +58,10 @@ class Generalized(Published):
     keep: tuple[Attribute, ...] = ()
     kept: Codes | None = None
     graph: Links | None = None
+
+    @property
+    def needs_table(self) -> bool:
+        return self.group is None
 
     def _shape(self) -> str:
         return "no groups" if self.group is None else f"{self.boxes} groups"
@@ -193,7 +198,7 @@ def generalize(
     model: Model,
     *,
     method: str,
-    against: str,
+    against: Adversary,
     rng: np.random.Generator,
     numeric_as: NumericAs = "range",
 ) -> Generalized:
@@ -219,7 +224,7 @@ def generalize_each(
     model: Model,
     *,
     method: str,
-    against: str,
+    against: Adversary,
     rng: np.random.Generator,
     numeric_as: NumericAs = "range",
 ) -> Generalized:

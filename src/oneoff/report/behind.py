@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from oneoff.audit import Verdict
 from oneoff.audit.exposure import MaskedView
+from oneoff.models.adversary import Adversary
 from oneoff.report.markup import Figure, Grid, Section
 from oneoff.report.plots import matching_plot
 from oneoff.report.words import percent, plain
@@ -20,11 +21,11 @@ _LOOKED_UP = (
 
 def by_column(verdict: Verdict) -> bool:
     """Is the promise about single columns, so that nothing holds for all of them together?"""
-    return verdict.against == "black box"
+    return verdict.against == Adversary.BLACK_BOX
 
 
 def hides_groups(verdict: Verdict) -> bool:
-    return verdict.against in ("black box", "insider")
+    return verdict.against in (Adversary.BLACK_BOX, Adversary.INSIDER)
 
 
 def column_tiles(view: MaskedView) -> Iterator[tuple[str, str]]:

@@ -131,7 +131,7 @@ def _least_error(kept: Sequence[Row]) -> Iterator[str]:
 
 
 def _insiders(kept: Sequence[Row]) -> list[Row]:
-    return [row for row in kept if row["against"] == "insider"]
+    return [row for row in kept if row["against"] == Adversary.INSIDER]
 
 
 def _least(key: str, among: Mapping[str, Sequence[Row]]) -> Iterator[str]:
@@ -173,7 +173,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 def _by_column(row: Row) -> bool:
     """Is the promise about single columns, unlike that of all others?"""
-    return bool(row["form"] == "masked" and row["against"] != "insider")
+    return bool(row["form"] == "masked" and row["against"] != Adversary.INSIDER)
 
 
 def _shortened(text: object) -> str:

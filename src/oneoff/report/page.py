@@ -11,6 +11,7 @@ from oneoff.audit import Verdict
 from oneoff.audit.attack import Attack
 from oneoff.errors import listing
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary
 from oneoff.report.behind import behind, by_column, column_tiles, hides_groups
 from oneoff.report.beliefs import believed, nearest
 from oneoff.report.costs import cost_tiles, costs
@@ -181,7 +182,7 @@ def _sizes(verdict: Verdict, table: Table) -> Figure | None:
     """Nothing where a crowd does not hide who people are: a bucket, values drawn by chance, or hidden groups of people
     who may stand out by several columns."""
     after, crowd = verdict.per_person().get("group_size"), _crowd(verdict)
-    if after is None or crowd == "bucket" or verdict.against == "prior" or by_column(verdict):
+    if after is None or crowd == "bucket" or verdict.against == Adversary.PRIOR or by_column(verdict):
         return None
     classes = table.look_alikes
     caption = (

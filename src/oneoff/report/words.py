@@ -66,12 +66,12 @@ _IN_BUCKETS = (
 
 def checked_against(verdict: Verdict) -> str:
     """Who the check plays, to be read after "against" or "plays"."""
-    return Adversary(verdict.against).sentence
+    return verdict.against.sentence
 
 
 def what_it_means(verdict: Verdict) -> str:
     """What a steward may rely on; where quasi-identifiers are shown as they are, only values are hidden."""
-    who = Adversary(verdict.against)
+    who = verdict.against
     in_buckets = who is Adversary.READER and verdict.witness.place in ("bucket", "class")
     return _IN_BUCKETS if in_buckets else who.meaning
 
@@ -83,9 +83,8 @@ def left_open(verdict: Verdict) -> str:
             "Somebody who also knows how the groups were formed (an insider) can conclude more. The attacks on this "
             "page were tried; there may be better ones."
         )
-    known = verdict.holds and verdict.stands_against in list(Adversary)
-    claimed = Adversary(verdict.stands_against) if known else Adversary.NOBODY
-    return Adversary(verdict.against).left_open(claimed)
+    claimed = verdict.stands_against if verdict.holds else ""
+    return verdict.against.left_open(claimed or Adversary.NOBODY)
 
 
 def plain(text: object, width: int = _WIDTH) -> str:
