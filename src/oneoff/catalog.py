@@ -49,18 +49,12 @@ class Method:
     @property
     def options(self) -> tuple[str, ...]:
         """What can be chosen about it, in the order of its function, and about what is shown."""
-        return tuple(dict.fromkeys([*_options(self.run), *_options(self.release)]))
+        return tuple(dict.fromkeys([*_options(self.run), *self._shown()]))
 
     @property
     def reports(self) -> bool:
         """Does it take a function to report progress to?"""
         return "report" in _keywords(self.run)
-
-    @property
-    def release(self) -> Callable[..., Published]:
-        """What makes a release of its plan, which it states to be its result."""
-        stated = inspect.signature(self.run).return_annotation
-        return RELEASES[self.form, str(stated)]
 
     def for_plan(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Those of the options that its own function takes."""
@@ -68,7 +62,13 @@ class Method:
 
     def for_release(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Those that are about what is shown; some are about both."""
-        return {name: given for name, given in options.items() if name in _options(self.release)}
+        return {name: given for name, given in options.items() if name in self._shown()}
+
+    def _shown(self) -> list[str]:
+        """What can be chosen about a release of its plan, whichever of those it states to return that is."""
+        stated = str(inspect.signature(self.run).return_annotation).split(" | ")
+        first, *others = (_options(RELEASES[self.form, plan]) for plan in stated)
+        return [name for name in first if all(name in other for other in others)]
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -159,6 +159,7 @@ def _keywords(function: Callable[..., Any]) -> list[str]:
     return [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
 
 
+# What makes a release, by its form and the name of the plan.
 RELEASES: dict[tuple[str, str], Callable[..., Published]] = {
     ("generalized", "Partition"): generalize,
     ("generalized", "Links"): generalize_each,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneoff.audit import Verdict, audit
-from oneoff.catalog import METHODS, Method, choose
+from oneoff.catalog import METHODS, RELEASES, Method, choose
 from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, parse
@@ -224,7 +224,7 @@ def _unprotected(table: Table, model: Model) -> str:
 def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
     """What a plan looks like to the world."""
     against = str(order.method.stands_against(order.model, order.options))  # as it is read back from a folder
-    shown, made = order.method.for_release(order.options), order.method.release
+    shown, made = order.method.for_release(order.options), RELEASES[order.method.form, type(plan).__name__]
     return made(order.table, plan, order.model, method=order.method.name, against=against, rng=rng, **shown)
 
 
