@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneoff.audit import Verdict, audit
-from oneoff.catalog import METHODS, Method, choose
+from oneoff.catalog import METHODS, RELEASES, Method, choose
 from oneoff.errors import BadValue, Defect, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, parse
 from oneoff.outcome import Outcome
 from oneoff.plans import Channel, Cover, Links, Partition
 from oneoff.public import public_information
-from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb
+from oneoff.releases import Published
 from oneoff.table import Table
 from oneoff.utility import utility
 
@@ -34,6 +34,7 @@ Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
 _MANY_NUMBERS = 200  # different sensitive numbers
+_FORMS = {"numeric_as": ("numbers", ("range", "set")), "columns": ("columns", ("tally", "box"))}
 _STRONGER = {"k-anonymity:1": "k-anonymity:5", "delta-probability:1": "delta-probability:0.2"}
 
 
@@ -52,7 +53,8 @@ def anonymize(
     method      a name of `oneoff.METHODS`, or "auto"
     seed        for repeatable runs; a secret as long as the release is out. By default the operating system's entropy
     progress    show a progress bar on a terminal
-    options     of the method, e.g. cuts="strict" for mondrian; numeric_as="set" publishes numbers as sets
+    options     of the method, e.g. cuts="strict" for mondrian; numeric_as="set" publishes numbers as sets,
+                columns="box" groups without the tallies of their columns
     """
     if not progress:
         return publish(table, guarantee, method=method, seed=seed, options=options).release
@@ -158,7 +160,7 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
 
 def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
     progress = {"report": lambda share: say("grouping", share)} if order.method.reports else {}
-    return order.method.run(order.table, order.model, **order.options, rng=rng, **progress)
+    return order.method.run(order.table, order.model, **order.method.for_plan(order.options), rng=rng, **progress)
 
 
 def _judged(release: Published, order: _Order) -> Verdict:
@@ -222,18 +224,8 @@ def _unprotected(table: Table, model: Model) -> str:
 def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
     """What a plan looks like to the world."""
     against = order.method.stands_against(order.model, order.options)
-    shown = {name: order.options[name] for name in ("numeric_as",) if name in order.options}
-    made = _RELEASES[order.method.form, type(plan)]
+    shown, made = order.method.for_release(order.options), RELEASES[order.method.form, type(plan).__name__]
     return made(order.table, plan, order.model, method=order.method.name, against=against, rng=rng, **shown)
-
-
-_RELEASES: dict[tuple[str, type], Callable[..., Published]] = {
-    ("generalized", Partition): generalize,
-    ("generalized", Links): generalize_each,
-    ("bucketized", Partition): bucketize,
-    ("perturbed", Channel): perturb,
-    ("masked", Cover): mask,
-}
 
 
 def refuse_unreachable(table: Table, model: Model) -> None:
@@ -307,9 +299,9 @@ def _checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, An
             got=unknown[0],
             hint=_meant_option(unknown[0], method),
         )
-    numeric_as = options.get("numeric_as", "range")
-    if numeric_as not in ("range", "set"):
-        raise BadValue("unknown form for numbers", allowed="range, set", got=repr(numeric_as))
+    for name, (what, known) in _FORMS.items():
+        if options.get(name, known[0]) not in known:
+            raise BadValue(f"unknown form for {what}", allowed=", ".join(known), got=repr(options[name]))
     return {name: _value(value) for name, value in options.items()}
 
 

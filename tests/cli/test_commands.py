@@ -460,6 +460,8 @@ def test_options_of_a_method(people_csv: Path, tmp_path: Path) -> None:
         (("--option", "cuts"), "--option NAME=VALUE"),
         (("--option", "=strict"), "--option NAME=VALUE"),
         (("--option", "numeric_as=interval"), "range, set"),
+        (("--option", "columns=rows"), "tally, box"),
+        (("--option", "columns=box", "--method", "heterogeneous"), "heterogeneous has no option 'columns'"),
         (("--effort", "heroic"), "fast, balanced, best"),
         (("--effort", "heroic", "--method", "mondrian"), "fast, balanced, best"),
         (("--effort", "heroic", "--method", "packing"), "fast, balanced, best"),

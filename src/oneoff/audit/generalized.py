@@ -15,7 +15,7 @@ from oneoff.audit.reader import reader_view
 from oneoff.audit.records import links_problem, rows_problem, value_problems
 from oneoff.audit.swaps import swap_attack
 from oneoff.audit.verdict import Verdict
-from oneoff.models import Model, Prior
+from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
 from oneoff.releases import Generalized
 from oneoff.table import Attribute, Table
@@ -96,7 +96,7 @@ def _compare(release: Generalized, table: Table) -> list[str]:
     wrong = rows_problem(release, table) or _values_problem(release, table) or links_problem(release, table)
     if wrong or release.links is None:
         return [wrong] if wrong else []
-    return [*value_problems(release, table), *_outside(release, table)]
+    return [*value_problems(release, table), *_outside(release, table), *_miscounted(release, table)]
 
 
 def _outside(release: Generalized, table: Table) -> list[str]:
@@ -109,6 +109,24 @@ def _outside(release: Generalized, table: Table) -> list[str]:
         if outside:
             found.append(f"{outside} people have a value of {attribute.name!r} outside what their record shows")
     return found
+
+
+def _miscounted(release: Generalized, table: Table) -> list[str]:
+    """Which columns have a tally that is not that of the people in the groups?"""
+    assert release.links is not None
+    if release.tallies is None:
+        return []
+    found, box = [], release.box[release.links]
+    for (attribute, _), stated in zip(release.shown, release.tallies.columns, strict=True):
+        known, codes = table.column(attribute.name)
+        own = known.codes_in(attribute)[codes]
+        if (own < 0).any() or not _same_counts(Counts.of_groups(box, own), stated):
+            found.append(f"the tallies of {attribute.name!r} are not those of the people in the groups")
+    return found
+
+
+def _same_counts(one: Counts, other: Counts) -> bool:
+    return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in ("start", "value", "count"))
 
 
 def _values_problem(release: Generalized, table: Table) -> str:

@@ -62,11 +62,14 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
 
 def _refuse_contradictions(release: Published, described: dict[str, Any], frames: dict[str, pa.Table]) -> None:
     """Writing the release again must give the very same records and the very same description."""
-    for name, frame in release.public_files().items():
+    files = release.public_files()
+    if files.keys() != frames.keys():
+        raise ValueError(f"release.json does not describe {listing(sorted(files.keys() ^ frames.keys()))}")
+    for name, frame in files.items():
         if not frame.equals(frames[name]):
             raise ValueError(f"{name} has columns, types or values that release.json does not describe")
-    again = describe(release) | {"files": described["files"]}
-    wrong = [name for name in again.keys() | described.keys() if again.get(name) != described.get(name)]
+    again, stated = describe(release) | {"files": described["files"]}, _unsaid(described) | described
+    wrong = [name for name in again.keys() | stated.keys() if again.get(name) != stated.get(name)]
     if wrong:
         raise ValueError(f"release.json contradicts the records in: {listing(sorted(wrong))}")
     if (release.counts <= 0).any():
@@ -75,6 +78,11 @@ def _refuse_contradictions(release: Published, described: dict[str, Any], frames
         place = attribute.labels if attribute.hierarchy is None else attribute.leaves
         if len(place) != len(set(place.tolist())) or (place[:-1] > place[1:]).any():
             raise ValueError(f"the values of {attribute.name!r} are listed twice or out of order")
+
+
+def _unsaid(described: dict[str, Any]) -> dict[str, Any]:
+    """What older releases did not need to say: groups showed nothing but boxes."""
+    return {} if described.get("groups") is None else {"columns": "box"}
 
 
 def _describe_promise(part: Model) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def _write_public(release: Published, public: Path, csv: bool) -> None:
     for name, frame in release.public_files().items():
         pq.write_table(frame, public / name, compression="zstd")
         if csv:
-            pyarrow.csv.write_csv(release.as_text(frame), public / Path(name).with_suffix(".csv"))
+            pyarrow.csv.write_csv(release.as_text(frame, name), public / Path(name).with_suffix(".csv"))
     files = {path.name: _hash(path) for path in sorted(public.iterdir())}
     description = json.dumps({**describe(release), "files": files}, indent=2, ensure_ascii=False)
     (public / "release.json").write_text(description + "\n", encoding="utf-8")

@@ -92,8 +92,8 @@ class Published(ABC):
         """The published tables by the name of their file."""
         return {"data.parquet": self.to_arrow()}
 
-    def as_text(self, frame: pyarrow.Table) -> pyarrow.Table:
-        """A published table as it looks in a CSV file."""
+    def as_text(self, frame: pyarrow.Table, name: str = "data.parquet") -> pyarrow.Table:
+        """The published table of that name as it looks in a CSV file."""
         return frame
 
     def private_files(self) -> dict[str, pyarrow.Table]:

@@ -152,10 +152,10 @@ def _corner_sum(cube: Floats, low: Ints, high: Ints) -> Floats:
 
 
 def _from_boxes(release: Generalized, table: Table, queries: Workload) -> Floats:
-    """People are spread evenly over what their box shows."""
+    """People are spread as the tallies of their group say, or evenly over what their box shows."""
     from oneoff.kernels.queries import expected_counts
 
-    shares = [cells.share_below(a, table.quasi[j]) for j, (a, cells) in enumerate(release.shown)]
+    shares = [release.share_below(j, known) for j, known in enumerate(table.quasi)]
     start = offsets([part.shape[1] for part in shares])
     width = len(table.counts)
     if release.boxes * (int(start[-1]) + width) > 4 * MOST_CELLS:
