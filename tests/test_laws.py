@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -31,7 +32,7 @@ from oneoff.models import (
 from oneoff.models.spec import parse
 from oneoff.plans import RandomTable
 from oneoff.publish import publish
-from oneoff.releases import Bucketized, Generalized, Masked, Perturbed, Published
+from oneoff.releases import Bucketized, ColumnTallies, Generalized, Masked, Perturbed, Published
 from oneoff.table import Table
 from tests.tables import promises, tables
 
@@ -57,9 +58,12 @@ OPTIONS = {
             "cuts": st.sampled_from(["strict", "relaxed"]),
             "numeric_as": st.sampled_from(["range", "set"]),
             "effort": st.sampled_from(["fast", "balanced", "best"]),
+            "columns": st.sampled_from(["tally", "tally", "box"]),
         }
     ),
-    "hilbert": st.fixed_dictionaries({"numeric_as": st.sampled_from(["range", "set"])}),
+    "hilbert": st.fixed_dictionaries(
+        {"numeric_as": st.sampled_from(["range", "set"]), "columns": st.sampled_from(["tally", "box"])}
+    ),
     "heterogeneous": st.fixed_dictionaries(
         {
             "matcher": st.sampled_from(["hungarian", "greedy", "sort-greedy"]),
@@ -203,6 +207,26 @@ def row_of(table: RandomTable, person: int) -> dict[int, Fraction]:
     return {int(c): Fraction(w, sum(weights)) for c, w in zip(table.code[a:b], weights, strict=True)}
 
 
+def columns_are_true(release: Generalized, tallies: ColumnTallies, table: Table) -> None:
+    """Tallies sum up to the groups, column by column they are the table, and so are plain rows."""
+    assert release.links is not None
+    rows = release.microdata()
+    assert rows.num_rows == table.rows
+    for j, (attribute, codes) in enumerate(zip(table.quasi, table.codes.T, strict=True)):
+        entries = tallies.columns[j]
+        sizes, everybody = Counter[int](), Counter[int]()
+        for group, code, many in zip(
+            entries.owner.tolist(), entries.value.tolist(), entries.count.tolist(), strict=True
+        ):
+            sizes[group] += many
+            everybody[code] += many
+        assert sizes == Counter(release.box.tolist())
+        assert everybody == Counter(codes.tolist())
+        assert Counter(rows[attribute.name].to_pylist()) == Counter(attribute.decode(codes).tolist())
+    assert table.sensitive is not None
+    assert Counter(rows[table.sensitive.name].to_pylist()) == Counter(table.sensitive.decode(table.values).tolist())
+
+
 def crowds(release: Generalized) -> Counts:
     """The values each person hides among: those of the group, or of the records that cover the person."""
     if release.group is not None:
@@ -302,6 +326,11 @@ def test_every_release_keeps_its_promise(method: str, data: st.DataObject) -> No
         for b in range(release.buckets):
             inside = np.bincount(table.values[release.bucket[release.links] == b], minlength=len(table.counts))
             assert release.shares.group_counts(b, len(table.counts)) == inside.tolist()
+    if isinstance(release, Generalized):
+        assert (release.tallies is None) == (release.group is None or options.get("columns") == "box")
+        assert (release.plain is None) == (release.tallies is None)
+    if isinstance(release, Generalized) and release.tallies is not None:
+        columns_are_true(release, release.tallies, table)
     person = data.draw(st.integers(0, table.rows - 1))
     assert all(shown(release, table, person))
     # same seed, same release

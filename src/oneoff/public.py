@@ -85,7 +85,9 @@ def _cuts(path: Path) -> Mapping[str, Any]:
 
 
 def _plausible_people(release: Generalized) -> Table:
-    """Somebody for each record who would fit it, by a fixed course of chance: what anybody could make of a release."""
+    """Its plain rows or, where it has none, somebody for each record who would fit it, by a fixed course of chance."""
+    if release.plain is not None:
+        return Table(release.quasi, release.plain.codes.copy(), release.sensitive, release.plain.values.copy())
     rng = np.random.default_rng(0)
     columns = [cells.draw(attribute, release.box, rng) for attribute, cells in release.shown]
     codes = np.stack(columns, axis=1).astype(np.int32)

@@ -64,9 +64,9 @@ def masked(table: Table, rng: np.random.Generator, changed: float = 0.3) -> Mask
     )
 
 
-def generalized(table: Table, rng: np.random.Generator, numeric_as: Any = "range") -> Generalized:
+def generalized(table: Table, rng: np.random.Generator, numeric_as: Any = "range", columns: Any = "box") -> Generalized:
     group = np.unique(rng.integers(0, 4, table.rows), return_inverse=True)[1].astype(np.int32)
-    made = {"method": "test", "against": "reader", "rng": rng, "numeric_as": numeric_as}
+    made = {"method": "test", "against": "reader", "rng": rng, "numeric_as": numeric_as, "columns": columns}
     return generalize(table, Partition(group), KAnonymity(1), **made)
 
 
@@ -85,6 +85,7 @@ FORMS: dict[str, Callable[[Table, np.random.Generator], Published]] = {
     "masked": masked,
     "ranges": generalized,
     "sets": lambda table, rng: generalized(table, rng, "set"),
+    "tallies": lambda table, rng: generalized(table, rng, columns="tally"),
     "bucketized": bucketized,
     "perturbed": perturbed,
 }
@@ -93,6 +94,8 @@ FORMS: dict[str, Callable[[Table, np.random.Generator], Published]] = {
 def fits(release: Published, record: dict[str, Any], attribute: Attribute, label: Any) -> bool:
     """Does a published record match on a value, going by what its columns say?"""
     name = attribute.name
+    if "columns.parquet" in release.public_files():
+        return str(label) in record["occurs"][name]
     if f"{name}_min" in record:
         return bool(record[f"{name}_min"] <= label <= record[f"{name}_max"])
     if isinstance(record[name], list):
@@ -105,7 +108,12 @@ def fits(release: Published, record: dict[str, Any], attribute: Attribute, label
 
 def records_of(release: Published) -> list[dict[str, Any]]:
     if not isinstance(release, Masked):
-        return release.to_arrow().to_pylist()
+        records, files = release.to_arrow().to_pylist(), release.public_files()
+        tallies = files["columns.parquet"].to_pylist() if "columns.parquet" in files else []
+        for record in records if tallies else []:
+            mine = [line for line in tallies if line["group"] == record["group"]]
+            record["occurs"] = {a.name: [x["value"] for x in mine if x["column"] == a.name] for a in release.quasi}
+        return records
     columns = {a.name: a.decode(release.codes[:, j]).tolist() for j, a in enumerate(release.quasi)}
     if release.sensitive is not None:
         columns[release.sensitive.name] = release.sensitive.decode(release.values).tolist()

@@ -7,7 +7,8 @@ the matching records. Then
 identity disclosure   1 / |M| if the person's own record is in M, otherwise 0
 attribute disclosure  the share of the person's true sensitive value on the records of M, 0 when M is empty
 
-A record that shows a value matches when it is the person's, a generalized one when it contains it. A bucket shows
+A record that shows a value matches when it is the person's, a generalized one when it contains it or, where groups
+have tallies of their columns, when somebody of its group has it. A bucket shows
 each of its values with its share. A perturbed record shows what chance made of its value: this adversary takes it at
 its word.
 
@@ -29,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue
+from oneoff.models import Counts
 from oneoff.releases import Exact, Generalized, Published, of_kind
 from oneoff.releases.estimate import CONFIDENCE
 from oneoff.table import Attribute, Table
@@ -345,9 +347,20 @@ def _inside(release: Generalized, table: Table, j: int, who: Ints) -> tuple[npt.
     attribute, boxes = release.quasi[j], release.boxes
     known, own = table.column(attribute.name)
     used, line = np.unique(own[who], return_inverse=True)
+    if release.tallies is not None:
+        return _occurring(release.tallies.columns[j], attribute.codes_of(known.labels[used]), attribute.size), line
     box, code = np.tile(np.arange(boxes), len(used)), np.repeat(np.arange(len(used)), boxes)
     covered = release.cells[j].covers(attribute, box, known.labels[used], code)
     return covered.reshape(len(used), boxes).astype(np.uint8), line
+
+
+def _occurring(tally: Counts, used: Codes, width: int) -> npt.NDArray[np.uint8]:
+    """inside[line, group]: does somebody of the group have the code used[line]; nobody has code -1."""
+    lines = np.full(width, -1)
+    lines[used[used >= 0]] = np.flatnonzero(used >= 0)
+    found, line = np.zeros((len(used), tally.groups), dtype=np.uint8), lines[tally.value]
+    found[line[line >= 0], tally.owner[line >= 0]] = 1
+    return found
 
 
 def _links(release: Published, table: Table) -> Ints:

@@ -65,17 +65,21 @@ class ColumnTallies:
         counts = self.columns[j]
         return np.repeat(counts.value, counts.count).astype(np.int32)
 
-    def matrix(self, j: int, code: Codes, width: int) -> Ints:
-        """[group, c]: how many people have code c of another domain, where code i is called code[i]."""
+    def matrix(self, j: int, code: Codes, width: int) -> Shares:
+        """[group, c]: how many people have code c of another domain, where code i is called code[i].
+
+        Whole numbers, though in floats: exact for groups of up to 2^24 people.
+        """
         counts = self.columns[j]
-        found = np.zeros((self.groups, width), dtype=np.int64)
+        found = np.zeros((self.groups, width), dtype=np.float32)
         found[counts.owner, code[counts.value]] = counts.count
         return found
 
     def share_below(self, j: int, code: Codes, width: int) -> Shares:
         """[group, c]: the part of the people with a code below c of another domain."""
         below = np.zeros((self.groups, width + 1), dtype=np.float32)
-        below[:, 1:] = np.cumsum(self.matrix(j, code, width), axis=1) / self.size[:, None]
+        np.cumsum(self.matrix(j, code, width), axis=1, out=below[:, 1:])
+        below /= self.size[:, None]
         return below
 
 

@@ -311,7 +311,7 @@ def _shown_of(release: Generalized, j: int, known: Attribute) -> _Shown:
     attribute, cells = release.shown[j]
     if release.tallies is not None:
         people = release.tallies.matrix(j, renamed(attribute, known), known.size)
-        return _Shown(people.astype(np.float32), release.people_in_box.astype(np.float64), True)
+        return _Shown(people, release.people_in_box.astype(np.float64), True)
     codes = (np.diff(cells.share_below(attribute, known), axis=1) > 0).astype(np.float32)
     return _Shown(codes, cells.values_shown(attribute, known).astype(np.float64), False)
 
