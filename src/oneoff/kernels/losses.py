@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.space import KIND, LEAVES, OFFSET, RANGE, SET, leaves_under
+from oneoff.kernels.space import ANCESTOR, KIND, LEAVES, OFFSET, RANGE, SET, TREE, UNDER
 
 __all__ = ["average_loss", "information_loss", "loss_of_node"]
 
@@ -22,7 +22,12 @@ def information_loss(space: Any, a: int, low: int, high: int) -> float:
         return space.position[offset + high] - space.position[offset + low]
     if kind == SET:
         return 1.0
-    return leaves_under(space, a, low, high) / space.attribute[a, LEAVES]
+    first = space.attribute[a, TREE] + space.leaf[offset + low]
+    last = space.attribute[a, TREE] + space.leaf[offset + high]
+    while space.tree[ANCESTOR, first] != space.tree[ANCESTOR, last]:
+        first += space.attribute[a, LEAVES]
+        last += space.attribute[a, LEAVES]
+    return space.tree[UNDER, first] / space.attribute[a, LEAVES]
 
 
 @njit(cache=True)

@@ -27,7 +27,7 @@ from oneoff.releases import Masked, mask
 from oneoff.table import Attribute, Hierarchy, Table
 from oneoff.table.distance import metric_of
 from oneoff.table.read import read_table
-from tests.mechanisms.test_output_tables import LINE, dense, highest, people_of
+from tests.mechanisms.masking.test_output_tables import LINE, dense, highest, people_of
 
 
 def identity_cover(table: Table) -> Cover:
