@@ -305,7 +305,8 @@ METHODS: dict[str, Method] = {
         perturbation,
         "exact quasi-identifiers, values by chance",
         _BOUNDS,
-        "shows quasi-identifiers as they are and lets chance replace sensitive values, with known chances (paper 001)",
+        "shows quasi-identifiers as they are and lets chance replace sensitive values, with known probabilities "
+        "(paper 001)",
         form="perturbed",
     ),
     "mutual-cover": Method(

@@ -14,7 +14,7 @@ import numpy as np
 
 from oneoff.audit import Verdict, audit
 from oneoff.catalog import METHODS, RELEASES, Method, choose
-from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing, nearest, whole_number
+from oneoff.errors import BadValue, Defect, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, parse
 from oneoff.outcome import Outcome
@@ -167,10 +167,7 @@ def _judged(release: Published, order: _Order) -> Verdict:
     """The verdict on a release of this very table."""
     verdict = audit(release, order.table)
     if verdict.problems:
-        raise PromiseBroken(
-            f"{order.method.name} made a release that does not fit the table: {verdict.problems[0]}",
-            hint="nothing was published; this is a defect of oneoff, please report it",
-        )
+        raise Defect(f"{order.method.name} made a release that does not fit the table: {verdict.problems[0]}")
     return verdict
 
 
@@ -207,10 +204,13 @@ def _unprotected(table: Table, model: Model) -> str:
     if table.sensitive is not None and table.sensitive.size == 1 and model.about == "values":
         return f"everybody has the same {table.sensitive.name!r}, so {model.spec()} has nothing to hide"
     prior = Prior(tuple(table.counts.tolist()))
-    caps = model.caps(prior)
+    limits = model.caps(prior)
     parts = [(part, part.unprotected(prior)) for part in model.parts()]
     said = [
-        (part.spec(), value) for part, values in parts for value in values if caps is None or caps.ceiling[value] >= 1
+        (part.spec(), value)
+        for part, values in parts
+        for value in values
+        if limits is None or limits.ceiling[value] >= 1
     ]
     if not said or table.sensitive is None:
         return ""
@@ -223,7 +223,7 @@ def _unprotected(table: Table, model: Model) -> str:
 
 def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
     """What a plan looks like to the world."""
-    against = str(order.method.stands_against(order.model, order.options))  # as it is read back from a folder
+    against = order.method.stands_against(order.model, order.options)
     shown, made = order.method.for_release(order.options), RELEASES[order.method.form, type(plan).__name__]
     return made(order.table, plan, order.model, method=order.method.name, against=against, rng=rng, **shown)
 
@@ -247,20 +247,20 @@ def refuse_unreachable(table: Table, model: Model) -> None:
 
 def _culprit(table: Table, part: Model, prior: Prior) -> str:
     """Which value stands in the way, where it is one."""
-    caps = part.caps(prior)
-    if caps is None or table.sensitive is None:
+    limits = part.caps(prior)
+    if limits is None or table.sensitive is None:
         people = "1 person" if table.rows == 1 else f"{table.rows} people"
         if table.sensitive is None or part.about == "identity":
             return f": it has {people}"
         return f": it has {people} and {table.sensitive.size} different value{'s' * (table.sensitive.size > 1)}"
     over = [
-        (share / cap if cap else share, i)
-        for i, (share, cap) in enumerate(zip(prior.shares, caps.ceiling, strict=True))
+        (share / ceiling if ceiling else share, i)
+        for i, (share, ceiling) in enumerate(zip(prior.shares, limits.ceiling, strict=True))
     ]
     worst = max(over)[1]
     label, share = listing([table.sensitive.labels[worst]]), float(prior.shares[worst])
     return (
-        f": {share:.4%} of the people have '{label}', and at most {float(caps.ceiling[worst]):.4%} may be believed to"
+        f": {share:.4%} of the people have '{label}', and at most {float(limits.ceiling[worst]):.4%} may be believed to"
     )
 
 

@@ -268,6 +268,9 @@ def test_a_recipient_is_told_who_was_checked_not_what_the_file_claims(
     public = release.write(tmp_path / "out") / "public"
     forged(public, {"stands_against": "insider"})
     assert oneoff.verify(public).against == "reader"
+    forged(public, {"stands_against": "the postman"})
+    with pytest.raises(DamagedRelease, match="the postman"):
+        oneoff.verify(public)
 
 
 def test_the_private_half_is_for_its_owner_only(release: oneoff.Generalized, tmp_path: Path) -> None:

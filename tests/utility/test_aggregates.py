@@ -410,8 +410,8 @@ def test_numbers_are_compared_in_six_ways_with_every_value() -> None:
     ways: list[Callable[[int, int], bool]] = [op.gt, op.lt, op.eq, op.ge, op.le, op.ne]
     expected = Counter(tuple(way(code, value) for code in range(3)) for way in ways for value in range(3))
     assert found.keys() == expected.keys()
-    for predicate, chances in expected.items():
-        mean = many * chances / 18
+    for predicate, probabilities in expected.items():
+        mean = many * probabilities / 18
         assert abs(found[predicate] - mean) < 5 * mean**0.5
 
 
@@ -419,7 +419,7 @@ def test_few_attributes_are_all_named(people: Table) -> None:
     table = salaries([1, 2, 3, 4])
     assert random_aggregates(table, 5, rng=rng()).named.all()
     assert random_aggregates(people, 5, rng=rng()).named.sum(axis=1).tolist() == [min(4, len(people.quasi))] * 5
-    for wrong in ({"many": 0}, {"attributes": 0}):
+    for wrong in ({"number": 0}, {"attributes": 0}):
         with pytest.raises(BadValue, match="nothing to ask"):
             random_aggregates(table, rng=rng(), **wrong)  # type: ignore[arg-type]
 

@@ -16,6 +16,7 @@ from oneoff.audit.records import links_problem, rows_problem, value_problems
 from oneoff.audit.swaps import swap_attack
 from oneoff.audit.verdict import Verdict
 from oneoff.models import Counts, Model, Prior
+from oneoff.models.adversary import Adversary
 from oneoff.releases import Generalized
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes
@@ -40,7 +41,7 @@ def _judge_groups(
         people = {name: column[release.links] for name, column in verdict.per_person().items()}
         verdict = replace(verdict, _people=people)
     attacks: tuple[Attack, ...] = ()
-    if table is not None and release.against == "nobody" and not problems:
+    if table is not None and release.against == Adversary.NOBODY and not problems:
         attacks = _attacks(release, table, model)
     return replace(verdict, attacks=attacks)
 
@@ -73,7 +74,7 @@ def _judge_each(
     counts = reader_counts(release, table) if graph is None else insider_counts(graph, release.values)
     prior, people = Prior(tuple(release.counts.tolist())), np.arange(table.rows)
     crowds = Crowds(counts, people, table.values, prior, release.sensitive, grouped=False)
-    against = "reader" if graph is None else "graph"
+    against = Adversary.READER if graph is None else Adversary.GRAPH
     verdict = judge(model, crowds, against=against, before=before, problems=problems)
     view = None if graph is None else reader_view(release, table, model, np.random.default_rng())
     return replace(verdict, reader=view)
@@ -103,9 +104,8 @@ def _outside(release: Generalized, table: Table) -> list[str]:
     assert release.links is not None
     found, box = [], release.box[release.links]
     for attribute, cells in release.shown:
-        known = table.attribute(attribute.name)
-        j = table.quasi.index(known)
-        outside = int((~cells.covers(attribute, box, known.labels, table.codes[:, j])).sum())
+        known, own = table.column(attribute.name)
+        outside = int((~cells.covers(attribute, box, known.labels, own)).sum())
         if outside:
             found.append(f"{outside} people have a value of {attribute.name!r} outside what their record shows")
     return found

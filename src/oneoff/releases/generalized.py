@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from oneoff.errors import BadValue, whole_number
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Links, Partition
 from oneoff.releases.cells import Cells, NumericAs, Shares
 from oneoff.releases.estimate import Estimate
@@ -68,6 +69,10 @@ class Generalized(Published):
     tallies: ColumnTallies | None = None
     plain: PlainRows | None = None
     graph: Links | None = None
+
+    @property
+    def needs_table(self) -> bool:
+        return self.group is None
 
     def _shape(self) -> str:
         return "no groups" if self.group is None else f"{self.boxes} groups"
@@ -288,7 +293,7 @@ def generalize(
     model: Model,
     *,
     method: str,
-    against: str,
+    against: Adversary,
     rng: np.random.Generator,
     numeric_as: NumericAs = "range",
     columns: ColumnsAs = "tally",
@@ -328,7 +333,7 @@ def generalize_each(
     model: Model,
     *,
     method: str,
-    against: str,
+    against: Adversary,
     rng: np.random.Generator,
     numeric_as: NumericAs = "range",
 ) -> Generalized:

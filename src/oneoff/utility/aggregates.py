@@ -115,15 +115,15 @@ class AggregateErrors:
 
 
 def random_aggregates(
-    table: Table, many: int = 1000, *, attributes: int = 4, rng: np.random.Generator | None = None
+    table: Table, number: int = 1000, *, attributes: int = 4, rng: np.random.Generator | None = None
 ) -> Aggregates:
     """Queries on so many quasi-identifiers each, or on all of them where there are fewer; fresh ones without `rng`."""
     rng = np.random.default_rng() if rng is None else rng
-    if many < 1 or attributes < 1:
-        got = f"{many} queries on {attributes} attributes"
+    if number < 1 or attributes < 1:
+        got = f"{number} queries on {attributes} attributes"
         raise BadValue("there is nothing to ask", allowed="at least one query on at least one attribute", got=got)
     columns = len(table.quasi)
-    named = _some_of(columns, np.full(many, min(attributes, columns)), rng)
+    named = _some_of(columns, np.full(number, min(attributes, columns)), rng)
     asked = zip(table.quasi, named.sum(axis=0).tolist(), strict=True)
     return Aggregates(named, tuple(_predicates(attribute, queries, rng) for attribute, queries in asked))
 
@@ -133,12 +133,12 @@ def _some_of(size: int, chosen: Ints, rng: np.random.Generator) -> Flags:
     return rng.permuted(np.arange(size) < chosen[:, None], axis=1)
 
 
-def _predicates(attribute: Attribute, many: int, rng: np.random.Generator) -> Flags:
+def _predicates(attribute: Attribute, queries: int, rng: np.random.Generator) -> Flags:
     """[predicate, code]: the codes that so many random predicates allow."""
     if attribute.kind != "numeric":
-        return _some_of(attribute.size, rng.integers(1, attribute.size + 1, many), rng)
-    value, comparison = rng.integers(0, attribute.size, many), rng.integers(0, len(_COMPARISONS), many)
-    allowed = np.empty((many, attribute.size), dtype=np.bool_)
+        return _some_of(attribute.size, rng.integers(1, attribute.size + 1, queries), rng)
+    value, comparison = rng.integers(0, attribute.size, queries), rng.integers(0, len(_COMPARISONS), queries)
+    allowed = np.empty((queries, attribute.size), dtype=np.bool_)
     for number, compare in enumerate(_COMPARISONS):
         with_it = comparison == number
         allowed[with_it] = compare(np.arange(attribute.size), value[with_it, None])  # codes ascend as the numbers do
