@@ -72,6 +72,9 @@ class Joined(Model):
         caps = [cap for cap in (model.caps(prior) for model in self.models) if cap is not None]
         return reduce(Limits.minimum, caps) if caps else None
 
+    def epsilon(self, prior: Prior) -> float:
+        return min(model.epsilon(prior) for model in self.models)
+
     def bind(self, sensitive: Attribute | None) -> Joined:
         return replace(self, models=tuple(model.bind(sensitive) for model in self.models))
 
