@@ -42,7 +42,7 @@ def cut(table: Table, least: int, nodes: np.ndarray | None = None, row: np.ndarr
     ends = cut_tree(
         table.codes, place, begin, weight, row, np.array([0, table.rows]) if nodes is None else nodes, least
     )
-    return [row[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)], row, ends
+    return [row[a:b] for a, b in pairwise(ends.tolist())], row, ends
 
 
 @given(tables(), st.integers(1, 6))

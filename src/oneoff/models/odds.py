@@ -48,15 +48,16 @@ def _factors(limits: Limits, prior: Prior) -> Iterator[Fraction]:
     for p, ceiling, floor in zip(prior.shares, limits.ceiling, floors, strict=True):
         yield from _rise(p, ceiling)
         if floor > 0 and p < 1:
-            yield _odds(p) / _odds(floor)
+            yield _ratio(p, floor)
     for low, high, ceiling in limits.sets:
         yield from _rise(sum(prior.shares[low:high], Fraction(0)), ceiling)
 
 
 def _rise(p: Fraction, ceiling: Fraction) -> Iterator[Fraction]:
     if p > 0 and ceiling < 1:
-        yield _odds(ceiling) / _odds(p)
+        yield _ratio(ceiling, p)
 
 
-def _odds(share: Fraction) -> Fraction:
-    return share / (1 - share)
+def _ratio(more: Fraction, less: Fraction) -> Fraction:
+    """odds(more) / odds(less)."""
+    return more * (1 - less) / ((1 - more) * less)
