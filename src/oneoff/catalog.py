@@ -15,9 +15,10 @@ from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring, slow_
 from oneoff.mechanisms.masking import mutual_cover
 from oneoff.mechanisms.partitioning import burel, dmondrian, hilbert, mondrian, packing, sabre, transversal
 from oneoff.mechanisms.perturbation import perturbation
+from oneoff.mechanisms.tallies import tallies
 from oneoff.models import EXAMPLES, DeltaProbability, KAnonymity, Model, parse
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
-from oneoff.plans import Channel, Cover, Links, Partition
+from oneoff.plans import Channel, Cover, Links, Partition, Tally
 from oneoff.table import Table
 
 __all__ = ["METHODS", "MODELS", "Method", "choose", "named"]
@@ -34,7 +35,7 @@ class Method:
     """
 
     name: str
-    run: Callable[..., Partition | Links | Channel | Cover]
+    run: Callable[..., Partition | Links | Channel | Cover | Tally]
     output: str
     serves: frozenset[str]
     summary: str
@@ -179,6 +180,15 @@ def _bucketization(name: str, run: Callable[..., Partition], summary: str) -> Me
 
 
 METHODS: dict[str, Method] = {
+    "tallies": Method(
+        "tallies",
+        tallies,
+        "cells with column tallies, noisy counts of values, plain rows",
+        _BOUNDS | IDENTITY | {"hierarchy-beta-likeness"},
+        "counts values with noise in fields of people who look alike, and shows nothing else about them",
+        needs=_BOUNDS | {"hierarchy-beta-likeness"},
+        form="tallied",
+    ),
     "transversal": Method(
         "transversal",
         transversal,

@@ -17,6 +17,7 @@ from oneoff.releases.perturbed import Perturbed, perturb
 from oneoff.releases.published import Published
 from oneoff.releases.ranges import Ranges
 from oneoff.releases.sets import Sets
+from oneoff.releases.tallied import Tallied, tally
 
 __all__ = [
     "KINDS",
@@ -31,10 +32,12 @@ __all__ = [
     "Published",
     "Ranges",
     "Sets",
+    "Tallied",
     "bucketize",
     "generalize",
     "generalize_each",
     "mask",
     "of_kind",
     "perturb",
+    "tally",
 ]

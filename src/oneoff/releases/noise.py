@@ -8,6 +8,7 @@ is for tests.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def noisy(counts: Ints, epsilon: float, rng: np.random.Generator | None = None) 
     return np.array(_measurement(epsilon)(counts.ravel().tolist()), dtype=np.int64).reshape(counts.shape)
 
 
-def _measurement(epsilon: float):  # type: ignore[no-untyped-def]  # OpenDP's own type, which is imported lazily
+def _measurement(epsilon: float) -> Any:
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_laplace
     from opendp.metrics import l1_distance
@@ -39,7 +40,7 @@ def _measurement(epsilon: float):  # type: ignore[no-untyped-def]  # OpenDP's ow
 
     enable_features("contrib")
     scale = math.nextafter(SENSITIVITY / epsilon, math.inf)
-    made = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
+    made: Any = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
     if made.map(SENSITIVITY) > epsilon:
         raise Defect("the noise is less than the promise needs", got=f"{made.map(SENSITIVITY)} for {epsilon}")
     return made

@@ -41,6 +41,7 @@ class Published(ABC):
     """
 
     form: ClassVar[str]
+    prior_is_exact: ClassVar[bool] = True
 
     method: str
     model: Model
