@@ -65,9 +65,9 @@ class Utility:
     def sentence(self) -> str:
         if self.gcp is not None and self.value_error is not None and self.retention is None:
             return (
-                f"On average people of a cell span {self.gcp:.2%} of a domain (GCP), and how often each value occurs in "
-                f"a cell is shown; the number of all people with a value is off by about {self.value_error:.2%} of the "
-                "average one."
+                f"On average people of a cell span {self.gcp:.2%} of a domain (GCP), and how often each value occurs "
+                f"in a cell is shown; the number of all people with a value is off by about {self.value_error:.2%} of "
+                "the average one."
             )
         if self.retention is not None and self.value_error is not None:
             return (
