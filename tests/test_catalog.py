@@ -14,6 +14,7 @@ from typing import Any
 from oneoff.catalog import METHODS, MODELS, Method
 from oneoff.models import parse
 from oneoff.models.adversary import Adversary
+from oneoff.plans import Partition
 
 RECORDED = Path(__file__).with_name("claims.json")
 SINGLE = [example.partition(" or ")[0] for example in MODELS.values() if "file" not in example]
@@ -76,12 +77,22 @@ def test_what_a_method_claims_stands_beside_it() -> None:
             assert claim.option is None or claim.option[0] in method.options, name
 
 
-def test_options_are_those_of_the_function() -> None:
-    def run(table: object, model: object, extra: int = 0, *, sizes: int = 3, rng: object = None) -> None: ...
+def test_options_are_those_of_the_functions_that_plan_and_publish() -> None:
+    def run(table: object, model: object, extra: int = 0, *, sizes: int = 3, rng: object = None) -> Partition:
+        raise NotImplementedError
 
     method = replace(METHODS["mondrian"], run=run)
-    assert (method.options, method.reports) == (("sizes",), False)
+    assert (method.options, method.reports) == (("sizes", "numeric_as", "columns"), False)
+    given = {"sizes": 2, "numeric_as": "set", "columns": "box"}
+    assert method.for_plan(given) == {"sizes": 2}
+    assert method.for_release(given) == {"numeric_as": "set", "columns": "box"}
     assert METHODS["mondrian"].reports
+
+
+def test_columns_are_an_option_of_methods_that_always_make_groups() -> None:
+    having = {name for name, method in METHODS.items() if "columns" in method.options}
+    assert having == {name for name, method in METHODS.items() if method.output == "groups"}
+    assert not having & {"heterogeneous", "ring", "freeform"}
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from oneoff.models import (
 from oneoff.models.spec import parse
 from oneoff.plans import RandomTable
 from oneoff.publish import publish
-from oneoff.releases import Bucketized, Generalized, Masked, Perturbed, Published
+from oneoff.releases import Bucketized, Generalized, Masked, Perturbed, Published, Tallied
 from oneoff.table import Table
 from tests.tables import promises, tables
 
@@ -141,14 +141,18 @@ def kept_by(release: Published, model: Model, table: Table) -> bool:
         return model.holds(inside, table.counts)
     if isinstance(release, Masked):
         return covered_by(release, model, table)
+    if isinstance(release, Tallied):
+        sized = [part for part in model.parts() if part.about == "identity"]
+        kept = all(part.holds(release.tallies.size[:, None], (1,)) for part in sized)
+        return kept and release.epsilon <= model.epsilon(Prior(tuple(table.counts.tolist())))
     assert isinstance(release, Perturbed)
-    caps, chance = model.caps(table.counts), release.channel.weight.tolist()
-    assert caps is not None
-    for row in chance:
+    limits, probability = model.caps(table.counts), release.channel.weight.tolist()
+    assert limits is not None
+    for row in probability:
         joint = [weight * int(n) for weight, n in zip(row, table.counts, strict=True)]
-        low = caps.floor or [Fraction(0)] * len(joint)
-        for part, cap, floor in zip(joint, caps.ceiling, low, strict=True):
-            if sum(joint) and not floor <= Fraction(part, sum(joint)) <= cap:
+        low = limits.floor or [Fraction(0)] * len(joint)
+        for part, ceiling, floor in zip(joint, limits.ceiling, low, strict=True):
+            if sum(joint) and not floor <= Fraction(part, sum(joint)) <= ceiling:
                 return False
     return True
 
@@ -168,33 +172,33 @@ def covered_by(release: Masked, model: Model, table: Table) -> bool:
     for g in range(cover.partition.groups):
         people = np.flatnonzero(group == g).tolist()
         for j in range(len(table.quasi)):
-            chances = [chance_of(release, table, people, i, j) for i in people]
+            probabilities = [probability_of(release, table, people, i, j) for i in people]
             for code in set(table.codes[people, j].tolist()):
-                column = [chance.get(code, Fraction(0)) for chance in chances]
+                column = [probability.get(code, Fraction(0)) for probability in probabilities]
                 if max(column) > min(deltas) * sum(column):
                     return False
     return True
 
 
-def chance_of(release: Masked, table: Table, people: list[int], person: int, j: int) -> dict[int, Fraction]:
+def probability_of(release: Masked, table: Table, people: list[int], person: int, j: int) -> dict[int, Fraction]:
     """What the person may show of quasi-identifier j in the end, drawn again or not."""
     cover = release.cover
     assert cover is not None
     rows = [row_of(each, person) for each in cover.tables]
-    chance = dict(rows[j])
+    probability = dict(rows[j])
     if cover.redraw is None:
-        return chance
+        return probability
     odds = cover.redraw[cover.partition.group[person]].tolist()
     if not sum(odds):
-        return chance
+        return probability
     unchanged = math.prod(row.get(int(table.codes[person, k]), Fraction(0)) for k, row in enumerate(rows))
     moved = unchanged * Fraction(odds[j], sum(odds))
     own = int(table.codes[person, j])
     others = set(table.codes[people, j].tolist()) - {own}
-    chance[own] = chance.get(own, Fraction(0)) - moved
+    probability[own] = probability.get(own, Fraction(0)) - moved
     for code in others:
-        chance[code] = chance.get(code, Fraction(0)) + moved / len(others)
-    return chance
+        probability[code] = probability.get(code, Fraction(0)) + moved / len(others)
+    return probability
 
 
 def row_of(table: RandomTable, person: int) -> dict[int, Fraction]:
@@ -245,8 +249,8 @@ def test_every_release_keeps_its_promise(method: str, data: st.DataObject) -> No
     table = data.draw(tables())
     model = data.draw(covering(table) if method == "mutual-cover" else mostly_served(method, table))
     options = data.draw(OPTIONS.get(method, st.just({})))
-    caps = model.caps(table.counts)
-    if options.get("diverse") and (caps is None or caps.floor is not None or caps.sets):
+    limits = model.caps(table.counts)
+    if options.get("diverse") and (limits is None or limits.floor is not None or limits.sets):
         options["diverse"] = False
     if options.get("diverse"):
         options["randomize_unchanged"] = False
@@ -265,15 +269,15 @@ def test_every_release_keeps_its_promise(method: str, data: st.DataObject) -> No
         if method == "anatomy":
             ceilings = model.caps(table.counts)
             assert ceilings is not None
-            wide = max(math.ceil(1 / cap) for cap, n in zip(ceilings.ceiling, table.counts, strict=True) if n)
+            wide = max(math.ceil(1 / ceiling) for ceiling, n in zip(ceilings.ceiling, table.counts, strict=True) if n)
             buckets, rest = divmod(table.rows, wide)
             assert rest > buckets or table.counts.max() > buckets, "it takes buckets of l and l + 1 different values"
             return
         if method == "perturbation":
-            caps = model.caps(table.counts)
-            assert caps is not None
-            at_once = any(cap <= share < 1 for cap, share in zip(caps.ceiling, table.prior, strict=True))
-            assert at_once or caps.floor is not None or options["channel"] == "paper"
+            limits = model.caps(table.counts)
+            assert limits is not None
+            at_once = any(ceiling <= share < 1 for ceiling, share in zip(limits.ceiling, table.prior, strict=True))
+            assert at_once or limits.floor is not None or options["channel"] == "paper"
             return
         assert method == "transversal", "what the whole table keeps is kept"
         assert options["blocks"] in (2, 3), "everybody in one block always works"
@@ -316,7 +320,7 @@ def ceilings(draw: st.DrawFn, table: Table) -> Model:
     prior = Prior.of(table.counts)
     beta, some = st.fractions(0, 6, max_denominator=8), st.fractions(0, 1, max_denominator=6)
     highest = max(prior.shares)
-    caps = {
+    ceilings = {
         str(label): share + (1 - share) * draw(some)
         for label, share in zip(table.sensitive.labels, prior.shares, strict=True)
     }
@@ -328,7 +332,7 @@ def ceilings(draw: st.DrawFn, table: Table) -> Model:
             st.builds(TwoSidedBetaLikeness, beta),
             st.builds(DeltaDisclosure, st.fractions(Fraction(1, 8), 4, max_denominator=8)),
             st.builds(FPrivacy, st.fractions(0, 4, max_denominator=4), st.just(highest)),
-            st.just(ValueCaps(caps)),
+            st.just(ValueCaps(ceilings)),
         )
     )
     if draw(st.booleans()):
@@ -350,14 +354,14 @@ def test_a_thousand_tables_keep_their_ceilings(method: str, data: st.DataObject)
     group = METHODS[method].run(table, model, sweeps=sweeps, rng=rng).group  # type: ignore[union-attr]
     assert len(group) == table.rows
     assert sorted(set(group.tolist())) == list(range(int(group.max()) + 1))
-    caps, least = model.caps(table.counts), max((p.k for p in model.parts() if isinstance(p, KAnonymity)), default=1)
-    assert caps is not None
+    limits, least = model.caps(table.counts), max((p.k for p in model.parts() if isinstance(p, KAnonymity)), default=1)
+    assert limits is not None
     for number in range(int(group.max()) + 1):
         counted = np.bincount(table.values[group == number], minlength=len(table.counts)).tolist()
         size = sum(counted)
         assert size >= least
-        assert all(count <= cap * size for count, cap in zip(counted, caps.ceiling, strict=True))
-        assert all(count >= floor * size for count, floor in zip(counted, caps.floor or [0] * size, strict=False))
+        assert all(count <= ceiling * size for count, ceiling in zip(counted, limits.ceiling, strict=True))
+        assert all(count >= floor * size for count, floor in zip(counted, limits.floor or [0] * size, strict=False))
 
 
 @pytest.mark.parametrize("method", DIFFERENT)

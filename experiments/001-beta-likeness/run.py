@@ -83,7 +83,7 @@ def counts_of(release: Published) -> tuple[Counts, Prior]:
 
 
 def levels(release: Published) -> dict[str, float]:
-    """What the groups reach: beta (enhanced caps aside: the largest gain), t and l, at worst and on average."""
+    """What the groups reach: beta (enhanced ceilings aside: the largest gain), t and l, at worst and on average."""
     counts, prior = counts_of(release)
     closeness = TCloseness(0).scores(counts, prior)
     diversity = LDiversity(1).scores(counts, prior)

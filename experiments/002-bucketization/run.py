@@ -58,13 +58,13 @@ class Task:
     theta: int = 8
 
     @property
-    def caps(self) -> Any:
+    def limits(self) -> Any:
         return FPrivacy(self.theta).caps(self.counts)
 
     @property
     def l(self) -> int:  # noqa: E743
         """Of the l-diversity that enforces the same ceilings."""
-        return ceil(1 / min(self.caps.ceiling))
+        return ceil(1 / min(self.limits.ceiling))
 
     @property
     def anatomy_exists(self) -> bool:
@@ -79,13 +79,13 @@ class Task:
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
-        return np.arange(ceil(1 / max(self.caps.ceiling)), MOST + 1)
+        return np.arange(ceil(1 / max(self.limits.ceiling)), MOST + 1)
 
     def solve(self, solver: Callable[..., Setting | None], *given: Any) -> tuple[Setting, float]:
         """A setting and its CPU seconds; an average of several runs when one is short."""
         n, sizes, runs = int(self.counts.sum()), self.sizes, list[float]()
         while not runs or (sum(runs) < 0.5 and len(runs) < 20):
-            found, seconds = timed(lambda: solver(self.counts, self.caps.up_to(n), sizes, *given))
+            found, seconds = timed(lambda: solver(self.counts, self.limits.up_to(n), sizes, *given))
             runs.append(seconds)
         assert found is not None
         return found, float(np.mean(runs))

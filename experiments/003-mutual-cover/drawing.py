@@ -69,14 +69,14 @@ def grid_plot(path: Path, panels: dict[str, list[Point]], x: str, y: str, *, log
     return path.name
 
 
-def table_heat(path: Path, chances: npt.NDArray[np.float64], ages: Sequence[int], values: Sequence[int]) -> str:
+def table_heat(path: Path, probabilities: npt.NDArray[np.float64], ages: Sequence[int], values: Sequence[int]) -> str:
     """A random output table: a row for each person, a column for each value, the probability in each cell."""
     import altair as alt
 
     people = [f"{i + 1}: {age}" for i, age in enumerate(ages)]
     cells = [
         {"person": person, "shown": str(value), "p": float(p), "text": f"{p:.3f}"}
-        for person, row in zip(people, chances, strict=True)
+        for person, row in zip(people, probabilities, strict=True)
         for value, p in zip(values, row, strict=True)
         if p
     ]

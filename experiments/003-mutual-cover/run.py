@@ -33,13 +33,13 @@ from oneoff.audit.exposure import knowledge, posterior_of, record_posterior, val
 from oneoff.audit.recognition import Recognition, recognition
 from oneoff.mechanisms.masking import mutual_cover
 from oneoff.mechanisms.masking.output_tables import random_output_tables
-from oneoff.mechanisms.masking.shapes import Limits
+from oneoff.mechanisms.masking.shapes import ColumnLimits
 from oneoff.models import Model, parse
 from oneoff.plans import Cover
 from oneoff.plans.cover import TOTAL
 from oneoff.releases import Masked, Published, mask
 from oneoff.table import Table
-from oneoff.table.distance import Ground
+from oneoff.table.distance import Metric
 from oneoff.utility import AggregateErrors, Aggregates, aggregate_errors, masking, random_aggregates
 
 DELTAS = tuple(Fraction(1, k) for k in (5, 6, 7, 8, 10))
@@ -215,21 +215,21 @@ def answered_by(name: str, rows: int, method: str, diversity: int) -> AggregateE
 
 def figure_2(page: Page, rows: int) -> None:
     values, code = np.unique(np.array(AGES), return_inverse=True)
-    ground, group = Ground(values.astype(np.float64), np.zeros((0, 0), dtype=np.int64)), np.zeros(len(AGES), np.int32)
+    metric, group = Metric(values.astype(np.float64), np.zeros((0, 0), dtype=np.int64)), np.zeros(len(AGES), np.int32)
     lines = []
     for text, expected in LEAST.items():
         delta = Fraction(text)
-        made, solved = random_output_tables(code.astype(np.int32), group, group, ground, Limits(delta))
+        made, solved = random_output_tables(code.astype(np.int32), group, group, metric, ColumnLimits(delta))
         columns = made.columns(group)
         worst = float((columns.likeliest / columns.everybody).max())
         lines.append([text, expected, f"{solved.cost:.6f}", f"{worst:.6f}", f"{float(delta):.6f}"])
         if delta == Fraction(1, 2):
-            chances = np.zeros((len(AGES), len(values)))
+            probabilities = np.zeros((len(AGES), len(values)))
             for i in range(len(AGES)):
                 entries = slice(made.start[made.row[i]], made.start[made.row[i] + 1])
-                chances[i, made.code[entries]] = made.weight[entries] / TOTAL
-    plot = table_heat(page.out / "figure-2.svg", chances, AGES, values.tolist())
-    shown = [[f"{i + 1}: {AGES[i]}", *(f"{p:.3f}" if p else "" for p in chances[i])] for i in range(len(AGES))]
+                probabilities[i, made.code[entries]] = made.weight[entries] / TOTAL
+    plot = table_heat(page.out / "figure-2.svg", probabilities, AGES, values.tolist())
+    shown = [[f"{i + 1}: {AGES[i]}", *(f"{p:.3f}" if p else "" for p in probabilities[i])] for i in range(len(AGES))]
     text = (
         "Ten people of the ages 28, 29, 29, 32, 33, 35, 39, 39, 40, 41 in one group. The table the paper prints for "
         "delta = 1/2 costs 5.000001 years in all; the least there is, 5, is reached here by another table (the mean of "
@@ -310,7 +310,7 @@ def figure_4(page: Page, rows: int) -> None:
 
 
 def figure_5(page: Page, rows: int) -> None:
-    panels, tables, apart = dict[str, list[Point]](), [], []
+    panels, tables, ratios = dict[str, list[Point]](), [], []
     for name in SOURCES:
         for diversity in reachable(name, rows):
             found = looked_up_in_mondrian(name, rows, diversity)
@@ -323,12 +323,12 @@ def figure_5(page: Page, rows: int) -> None:
     for name in SOURCES:
         both = zip(panels[f"{name}, identity"], panels[f"{name}, attribute"], strict=True)
         ratio = [b.y / a.y for a, b in both if a.series == "l = 10"]
-        apart.append(f"{name} {min(ratio):.2f} to {max(ratio):.2f}")
+        ratios.append(f"{name} {min(ratio):.2f} to {max(ratio):.2f}")
     plot = grid_plot(page.out / "figure-5.svg", panels, "P_match", "disclosure")
     text = (
         "Mondrian for l-diversity. The paper says that identity and attribute disclosure are completely the same. They "
         "are not: for l = 10, attribute disclosure is so many times identity disclosure, over P_match: "
-        f"{'; '.join(apart)}. They would coincide if no two people had the same value. The paper also "
+        f"{'; '.join(ratios)}. They would coincide if no two people had the same value. The paper also "
         "says that mutual cover protects better than Mondrian in most experiments. Of the points with l = 10 (5 "
         f"deltas, 8 P_match), mutual cover has the lower identity disclosure in: {_safer(rows, PLAIN)} without "
         f"Algorithm 3, and in {_safer(rows, AGAIN)} with it. Highest over P_match, for delta = 1/5 and 1/10, and for "
@@ -524,7 +524,7 @@ def shown_by(release: Masked) -> npt.NDArray[np.int32]:
 
 @cache
 def posterior(setting: Setting) -> list[dict[str, float]]:
-    """What somebody makes of each draw who knows groups and chances: of records (own, nearly) and of values."""
+    """What somebody makes of each draw who knows groups and probabilities: of records (own, nearly) and of values."""
     table, found = setting.table, []
     for release in setting.draws():
         seen = knowledge(plan(setting), table.codes, shown_by(release))

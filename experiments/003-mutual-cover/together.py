@@ -2,7 +2,7 @@
 
 The audit looks at each record, and each person, by itself; that is what can be worked out for groups of any size. In
 small groups the rest can be had, too: the probability that record r is person i's is the share of the ways in which it
-is, weighted by their chances. There are m! of them, but 2^m sets of records are enough to add them up.
+is, weighted by their probabilities. There are m! of them, but 2^m sets of records are enough to add them up.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MOST = 15  # people in a group
 def small_groups(cover: Cover, shown: npt.NDArray[np.int32], values: npt.NDArray[np.int32]) -> dict[str, float]:
     """Over the people in groups of at most MOST: beliefs in the true person and value, by itself and together."""
     start, rows = cover.partition.members
-    chance = _chances(cover, shown, start, rows)
+    probability = _probabilities(cover, shown, start, rows)
     found: dict[str, list[Floats]] = {"record": [], "record, together": [], "value": [], "value, together": []}
     for g in np.flatnonzero(np.diff(start) <= MOST).tolist():
         people = rows[start[g] : start[g + 1]]
-        pairs = chance[people, : len(people)]
+        pairs = probability[people, : len(people)]
         same = values[people][:, None] == values[people]
         together = _together(pairs)
         found["record"].append(np.diag(pairs) / pairs.sum(axis=0))
@@ -40,16 +40,16 @@ def small_groups(cover: Cover, shown: npt.NDArray[np.int32], values: npt.NDArray
     return {"people": float(len(joined["record"]))} | {name: float(part.mean()) for name, part in joined.items()}
 
 
-def _chances(cover: Cover, shown: npt.NDArray[np.int32], start: Ints, rows: Ints) -> Floats:
-    """[i, r]: the chance that person i shows what the r-th person of the group does on their record."""
+def _probabilities(cover: Cover, shown: npt.NDArray[np.int32], start: Ints, rows: Ints) -> Floats:
+    """[i, r]: the probability that person i shows what the r-th person of the group does on their record."""
     group = cover.partition.group
-    chance = np.zeros((len(group), MOST))
+    probability = np.zeros((len(group), MOST))
     for r in range(MOST):
         there = r < np.diff(start)[group]
         other = rows[np.where(there, start[group] + r, 0)]
-        each = [table.chance(shown[other, j]) / TOTAL for j, table in enumerate(cover.tables)]
-        chance[:, r] = np.where(there, np.prod(each, axis=0), 0.0)
-    return chance
+        each = [table.weight_of(shown[other, j]) / TOTAL for j, table in enumerate(cover.tables)]
+        probability[:, r] = np.where(there, np.prod(each, axis=0), 0.0)
+    return probability
 
 
 @njit(cache=True)

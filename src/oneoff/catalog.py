@@ -19,16 +19,18 @@ from oneoff.mechanisms.tallies import tallies
 from oneoff.models import EXAMPLES, DeltaProbability, KAnonymity, Model, parse
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
 from oneoff.plans import Channel, Cover, Links, Partition, Tally
+from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally
 from oneoff.table import Table
 
-__all__ = ["METHODS", "MODELS", "Method", "choose", "named"]
+__all__ = ["METHODS", "MODELS", "RELEASES", "Method", "choose", "named"]
 
 
 @dataclass(frozen=True)
 class Method:
     """A mechanism with what a steward should know before choosing it.
 
-    Its options are those of the function, and its claims stand beside the function, in its module.
+    Its options are those of its function and of the one that makes a release of its plan; its claims stand beside its
+    function, in its module.
 
     serves   names of the promises it can keep
     needs    promises of which at least one must be among those to keep
@@ -47,17 +49,27 @@ class Method:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What can be chosen about it, in the order of its function."""
-        return tuple(name for name in self._keywords() if name not in ("rng", "report"))
+        """What can be chosen about it, in the order of its function, and about what is shown."""
+        return tuple(dict.fromkeys([*_options(self.run), *self._shown()]))
 
     @property
     def reports(self) -> bool:
         """Does it take a function to report progress to?"""
-        return "report" in self._keywords()
+        return "report" in _keywords(self.run)
 
-    def _keywords(self) -> list[str]:
-        parameters = inspect.signature(self.run).parameters.values()
-        return [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    def for_plan(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the options that its own function takes."""
+        return {name: given for name, given in options.items() if name in _options(self.run)}
+
+    def for_release(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Those that are about what is shown; some are about both."""
+        return {name: given for name, given in options.items() if name in self._shown()}
+
+    def _shown(self) -> list[str]:
+        """What can be chosen about a release of its plan, whichever of those it states to return that is."""
+        stated = str(inspect.signature(self.run).return_annotation).split(" | ")
+        first, *others = (_options(RELEASES[self.form, plan]) for plan in stated)
+        return [name for name in first if all(name in other for other in others)]
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -138,6 +150,25 @@ class Method:
         first = f"{needed}:1/{max(sizes)}" if sizes and needed == DeltaProbability.name else _example(needed)
         return "+".join([parse(first).spec(), *(part.spec() for part in model.parts() if part.name in self.serves)])
 
+
+def _options(function: Callable[..., Any]) -> list[str]:
+    return [name for name in _keywords(function) if name not in ("rng", "report", "method", "against", "seeded")]
+
+
+def _keywords(function: Callable[..., Any]) -> list[str]:
+    parameters = inspect.signature(function).parameters.values()
+    return [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+
+
+# What makes a release, by its form and the name of the plan.
+RELEASES: dict[tuple[str, str], Callable[..., Published]] = {
+    ("generalized", "Partition"): generalize,
+    ("generalized", "Links"): generalize_each,
+    ("bucketized", "Partition"): bucketize,
+    ("perturbed", "Channel"): perturb,
+    ("masked", "Cover"): mask,
+    ("tallied", "Tally"): tally,
+}
 
 MODELS: dict[str, str] = EXAMPLES
 
@@ -285,7 +316,8 @@ METHODS: dict[str, Method] = {
         perturbation,
         "exact quasi-identifiers, values by chance",
         _BOUNDS,
-        "shows quasi-identifiers as they are and lets chance replace sensitive values, with known chances (paper 001)",
+        "shows quasi-identifiers as they are and lets chance replace sensitive values, with known probabilities "
+        "(paper 001)",
         form="perturbed",
     ),
     "mutual-cover": Method(

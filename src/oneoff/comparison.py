@@ -30,8 +30,8 @@ class Comparison:
     query_error   median relative error of 1,000 random count queries, which all of them have; None without a sensitive
                   value, or where there are too many values
     worst         the belief nearest to what is allowed; where the promise is about single columns, in one of them
-    recognised    the chance of recognising a person, on average, which means the same for all of them; for masked
-                  records it is that of somebody who knows the hidden groups and the chances
+    recognised    the probability of recognising a person, on average, which means the same for all of them; for masked
+                  records it is that of somebody who knows the hidden groups and the probabilities
     share_above   share of people above what the promise allows, in the records that would go out
     against       who the method stands against
     """
@@ -133,7 +133,7 @@ def _run(
         recognised=verdict.risk_after.average,
         share_above=verdict.people_above / verdict.rows,
         groups=verdict.groups,
-        against=outcome.release.against,
+        against=str(outcome.release.against),
         seconds=outcome.seconds,
         cpu_seconds=cpu_seconds,
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from oneoff.audit import Verdict, audit
 from oneoff.errors import BadValue
-from oneoff.releases import Generalized, Masked, Published
+from oneoff.releases import Published
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.folder import load_release
 from oneoff.table import Table
@@ -62,8 +62,7 @@ class Inspection:
     @property
     def checkable(self) -> bool:
         """Can the promise be judged from the public half? Not where nobody can tell who hides among whom."""
-        without_groups = isinstance(self.release, Generalized) and self.release.group is None
-        return not self.verdict.unjudged and not without_groups
+        return not self.verdict.unjudged and not self.release.needs_table
 
     def as_dict(self) -> dict[str, Any]:
         """What `oneoff verify --json` prints; keys are stable."""
@@ -80,7 +79,7 @@ class Inspection:
 class Queries:
     """Random questions to measure answers with."""
 
-    many: int
+    number: int
     attributes: int | None = None
     seed: int | None = None
 
@@ -133,7 +132,7 @@ def measure_folder(
 
     release = load_release(folder, private=True)
     files = dict(hierarchies or {})
-    along = {"hierarchies": files if isinstance(release, Masked) else {}}  # only their table is measured along them
+    along = {"hierarchies": files if release.measured_in_table else {}}
     original = _original(folder, release, table, {**(reading or {}), **along})
     trees = {name: read_hierarchy(path) for name, path in files.items()}
     measured = utility(release, original, hierarchies=trees)
@@ -166,4 +165,4 @@ def _query_errors(release: Published, table: Table | None, queries: Queries) -> 
         )
     rng = np.random.default_rng(None if queries.seed is None else checked_seed(queries.seed))
     attributes = _COLUMNS_OF_A_QUERY if queries.attributes is None else queries.attributes
-    return aggregate_errors(release, table, random_aggregates(table, queries.many, attributes=attributes, rng=rng))
+    return aggregate_errors(release, table, random_aggregates(table, queries.number, attributes=attributes, rng=rng))

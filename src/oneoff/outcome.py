@@ -45,7 +45,7 @@ class Outcome:
             "holds": self.verdict.holds,
             "worst": self.judged["worst"],
             "allowed": self.verdict.witness.allowed,
-            "stands_against": self.release.against,
+            "stands_against": str(self.release.against),
             "gcp": self.utility.gcp,
             "rows": self.release.rows,
             "groups": self.verdict.groups,

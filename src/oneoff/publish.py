@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneoff.audit import Verdict, audit
-from oneoff.catalog import METHODS, Method, choose
-from oneoff.errors import BadValue, PromiseBroken, UnreachableGuarantee, listing, nearest, whole_number
+from oneoff.catalog import METHODS, RELEASES, Method, choose
+from oneoff.errors import BadValue, Defect, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, parse
 from oneoff.outcome import Outcome
 from oneoff.plans import Channel, Cover, Links, Partition, Tally
 from oneoff.public import public_information
-from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally
+from oneoff.releases import Published
 from oneoff.table import Table
 from oneoff.utility import utility
 
@@ -39,6 +39,7 @@ _SEEDED = (
     "with a seed the noise can be drawn again by whoever has it, and comes from a generator that is not made for "
     "secrets: this run is for tests; publish one without a seed"
 )
+_FORMS = {"numeric_as": ("numbers", ("range", "set")), "columns": ("columns", ("tally", "box"))}
 _STRONGER = {"k-anonymity:1": "k-anonymity:5", "delta-probability:1": "delta-probability:0.2"}
 
 
@@ -57,7 +58,8 @@ def anonymize(
     method      a name of `oneoff.METHODS`, or "auto"
     seed        for repeatable runs; a secret as long as the release is out. By default the operating system's entropy
     progress    show a progress bar on a terminal
-    options     of the method, e.g. cuts="strict" for mondrian; numeric_as="set" publishes numbers as sets
+    options     of the method, e.g. cuts="strict" for mondrian; numeric_as="set" publishes numbers as sets,
+                columns="box" groups without the tallies of their columns
     """
     if not progress:
         return publish(table, guarantee, method=method, seed=seed, options=options).release
@@ -164,17 +166,14 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
 
 def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
     progress = {"report": lambda share: say("grouping", share)} if order.method.reports else {}
-    return order.method.run(order.table, order.model, **order.options, rng=rng, **progress)
+    return order.method.run(order.table, order.model, **order.method.for_plan(order.options), rng=rng, **progress)
 
 
 def _judged(release: Published, order: _Order) -> Verdict:
     """The verdict on a release of this very table."""
     verdict = audit(release, order.table)
     if verdict.problems:
-        raise PromiseBroken(
-            f"{order.method.name} made a release that does not fit the table: {verdict.problems[0]}",
-            hint="nothing was published; this is a defect of oneoff, please report it",
-        )
+        raise Defect(f"{order.method.name} made a release that does not fit the table: {verdict.problems[0]}")
     return verdict
 
 
@@ -213,10 +212,13 @@ def _unprotected(table: Table, model: Model) -> str:
     if table.sensitive is not None and table.sensitive.size == 1 and model.about == "values":
         return f"everybody has the same {table.sensitive.name!r}, so {model.spec()} has nothing to hide"
     prior = Prior(tuple(table.counts.tolist()))
-    caps = model.caps(prior)
+    limits = model.caps(prior)
     parts = [(part, part.unprotected(prior)) for part in model.parts()]
     said = [
-        (part.spec(), value) for part, values in parts for value in values if caps is None or caps.ceiling[value] >= 1
+        (part.spec(), value)
+        for part, values in parts
+        for value in values
+        if limits is None or limits.ceiling[value] >= 1
     ]
     if not said or table.sensitive is None:
         return ""
@@ -229,22 +231,11 @@ def _unprotected(table: Table, model: Model) -> str:
 
 def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
     """What a plan looks like to the world."""
-    against = str(order.method.stands_against(order.model, order.options))  # as it is read back from a folder
-    made = _RELEASES[order.method.form, type(plan)]
-    shown = {name: order.options[name] for name in ("numeric_as",) if name in order.options}
+    against = order.method.stands_against(order.model, order.options)
+    shown, made = order.method.for_release(order.options), RELEASES[order.method.form, type(plan).__name__]
     if "seeded" in signature(made).parameters:
         shown["seeded"] = order.seeded
     return made(order.table, plan, order.model, method=order.method.name, against=against, rng=rng, **shown)
-
-
-_RELEASES: dict[tuple[str, type], Callable[..., Published]] = {
-    ("generalized", Partition): generalize,
-    ("generalized", Links): generalize_each,
-    ("bucketized", Partition): bucketize,
-    ("perturbed", Channel): perturb,
-    ("masked", Cover): mask,
-    ("tallied", Tally): tally,
-}
 
 
 def refuse_unreachable(table: Table, model: Model) -> None:
@@ -266,20 +257,20 @@ def refuse_unreachable(table: Table, model: Model) -> None:
 
 def _culprit(table: Table, part: Model, prior: Prior) -> str:
     """Which value stands in the way, where it is one."""
-    caps = part.caps(prior)
-    if caps is None or table.sensitive is None:
+    limits = part.caps(prior)
+    if limits is None or table.sensitive is None:
         people = "1 person" if table.rows == 1 else f"{table.rows} people"
         if table.sensitive is None or part.about == "identity":
             return f": it has {people}"
         return f": it has {people} and {table.sensitive.size} different value{'s' * (table.sensitive.size > 1)}"
     over = [
-        (share / cap if cap else share, i)
-        for i, (share, cap) in enumerate(zip(prior.shares, caps.ceiling, strict=True))
+        (share / ceiling if ceiling else share, i)
+        for i, (share, ceiling) in enumerate(zip(prior.shares, limits.ceiling, strict=True))
     ]
     worst = max(over)[1]
     label, share = listing([table.sensitive.labels[worst]]), float(prior.shares[worst])
     return (
-        f": {share:.4%} of the people have '{label}', and at most {float(caps.ceiling[worst]):.4%} may be believed to"
+        f": {share:.4%} of the people have '{label}', and at most {float(limits.ceiling[worst]):.4%} may be believed to"
     )
 
 
@@ -318,9 +309,9 @@ def _checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, An
             got=unknown[0],
             hint=_meant_option(unknown[0], method),
         )
-    numeric_as = options.get("numeric_as", "range")
-    if numeric_as not in ("range", "set"):
-        raise BadValue("unknown form for numbers", allowed="range, set", got=repr(numeric_as))
+    for name, (what, known) in _FORMS.items():
+        if options.get(name, known[0]) not in known:
+            raise BadValue(f"unknown form for {what}", allowed=", ".join(known), got=repr(options[name]))
     return {name: _value(value) for name, value in options.items()}
 
 

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 import oneoff
 from oneoff.audit import Attack, outlier_attack, swap_attack
 from oneoff.audit import swaps as swaps_room
-from oneoff.audit.attack import Sight, sight
+from oneoff.audit.attack import AttackerView, attacker_view
 from oneoff.models import Limits, Model, parse
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Partition
 from oneoff.publish import publish
 from oneoff.releases import Generalized, generalize
@@ -41,14 +42,16 @@ def released(table: Table, group: list[int] | Ints, model: str | Model, **more: 
     """A release in these groups that says about itself that it stands against nobody."""
     promise = parse(model).bind(table.sensitive)
     plan = Partition(np.asarray(group, dtype=np.int32))
-    return generalize(table, plan, promise, method="packing", against="nobody", rng=np.random.default_rng(1), **more)  # type: ignore[arg-type]
+    return generalize(
+        table, plan, promise, method="packing", against=Adversary.NOBODY, rng=np.random.default_rng(1), **more
+    )  # type: ignore[arg-type]
 
 
 def shuffled(release: Generalized, seed: int = 0) -> Generalized:
     """The same groups and values, but who of a group has which is left to chance."""
     assert release.group is not None
-    chance = np.random.default_rng(seed).random(release.rows)
-    order = np.lexsort((chance, release.group))
+    drawn = np.random.default_rng(seed).random(release.rows)
+    order = np.lexsort((drawn, release.group))
     values = np.empty_like(release.values)
     values[np.argsort(release.group, kind="stable")] = release.values[order]
     return replace(release, values=values)
@@ -189,11 +192,11 @@ def test_two_partners_with_one_common_value_settle_it() -> None:
     """Person 0 fits h, and 4 and 5 of h fit g; neither exchange was made. g and h share only value a."""
     table = numbers({"x": [90, 1, 2, 3, 4, 5, 91, 92]}, list("abcdaefg"))
     release = released(table, [0, 0, 0, 0, 1, 1, 1, 1], "l-diversity:4")
-    seen = sight(release, table, release.model)
+    seen = attacker_view(release, table, release.model)
     assert seen is not None
-    chances = chances_of(seen, seen.group[0], 0.0)
-    assert chances[0] == pytest.approx({0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0})
-    assert chances[1] == {0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0}, "of the others nothing is known"
+    probabilities = probabilities_of(seen, seen.group[0], 0.0)
+    assert probabilities[0] == pytest.approx({0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0})
+    assert probabilities[1] == {0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0}, "of the others nothing is known"
     # ... except that they do not have what person 0 has
     guesses = suspected(seen, np.array([seen.group[0]]))
     assert guesses[0][0] == 0
@@ -201,16 +204,16 @@ def test_two_partners_with_one_common_value_settle_it() -> None:
     assert all(value != 0 and 0.25 < belief < 0.34 for value, belief in guesses[1:])
 
 
-def near_all(seen: Sight, group: int) -> Ints:
+def near_all(seen: AttackerView, group: int) -> Ints:
     """For every member of the group all other groups."""
     return np.array([[h if h != group else -1 for h in range(seen.counts.groups)]] * int(seen.counts.size[group]))
 
 
-def arrays(seen: Sight) -> tuple[Ints, Ints]:
+def arrays(seen: AttackerView) -> tuple[Ints, Ints]:
     return np.stack([seen.start, seen.counts.start]), np.stack([seen.counts.value, seen.counts.count])
 
 
-def chances_of(seen: Sight, group: int, doubt: float) -> dict[int, dict[int, float]]:
+def probabilities_of(seen: AttackerView, group: int, doubt: float) -> dict[int, dict[int, float]]:
     """By person and value what exchanges that were not made say, up to a factor; the largest is 1."""
     from oneoff.kernels.attacks import evidence
 
@@ -229,7 +232,7 @@ def chances_of(seen: Sight, group: int, doubt: float) -> dict[int, dict[int, flo
     }
 
 
-def suspected(seen: Sight, groups: Ints) -> list[tuple[int, float]]:
+def suspected(seen: AttackerView, groups: Ints) -> list[tuple[int, float]]:
     from oneoff.kernels.attacks import suspicions
 
     bounds, held = arrays(seen)
@@ -265,7 +268,7 @@ def test_distances_equal_their_twin(data: st.DataObject) -> None:
 
     table = data.draw(tables(most=14))
     group = np.unique([i % data.draw(st.integers(1, 3)) for i in range(table.rows)], return_inverse=True)[1]
-    seen = sight(released(table, group, "l-diversity:1.01"), table, parse("l-diversity:1.01"))
+    seen = attacker_view(released(table, group, "l-diversity:1.01"), table, parse("l-diversity:1.01"))
     assert seen is not None
     far = farness(seen.codes, seen.space, seen.start, seen.rows)
     for g in range(seen.counts.groups):
@@ -288,10 +291,10 @@ def worth_making(table: Table, group: Ints, i: int, h: int) -> list[int]:
     return found
 
 
-def is_barred(caps: Limits, here: Counter[int], there: Counter[int], a: int, b: int) -> bool:
+def is_barred(limits: Limits, here: Counter[int], there: Counter[int], a: int, b: int) -> bool:
     """May somebody with a of one group not change places with somebody with b of another?"""
     sizes = here.total(), there.total()
-    most = [caps.up_to(size).most(size) for size in sizes]
+    most = [limits.up_to(size).most(size) for size in sizes]
     return a != b and bool(here[b] + 1 > most[0][b] or there[a] + 1 > most[1][a])
 
 
@@ -310,24 +313,24 @@ def test_beliefs_equal_those_of_all_possible_worlds(data: st.DataObject) -> None
     """Without doubt and between two groups: of all ways to give the values to the people, those are left in which no
     exchange that pays was allowed."""
     table, group, model = two_groups(data)
-    seen = sight(released(table, group, model), table, model)
+    seen = attacker_view(released(table, group, model), table, model)
     assert seen is not None
     person = data.draw(st.integers(0, table.rows - 1))
     mine, other = int(group[person]), 1 - int(group[person])
-    caps = model.bind(table.sensitive).caps(table.counts)
-    assert caps is not None
+    limits = model.bind(table.sensitive).caps(table.counts)
+    assert limits is not None
     here, there = (np.flatnonzero(group == g) for g in (mine, other))
     held = Counter(table.values[here].tolist()), Counter(table.values[there].tolist())
     partners = [there.tolist().index(j) for j in worth_making(table, group, person, other)]
     worlds: Counter[int] = Counter()
     for a, share in held[0].items():
         for world in permutations(table.values[there].tolist()):
-            worlds[a] += share * all(is_barred(caps, *held, a, world[j]) for j in partners)
+            worlds[a] += share * all(is_barred(limits, *held, a, world[j]) for j in partners)
     if worlds.total():  # otherwise there is no such world: these groups are not the best there are
-        chances = chances_of(seen, int(seen.group[person]), 0.0)[person]
-        total = sum(chances[a] * share for a, share in held[0].items())
+        probabilities = probabilities_of(seen, int(seen.group[person]), 0.0)[person]
+        total = sum(probabilities[a] * share for a, share in held[0].items())
         for a, share in held[0].items():
-            assert chances[a] * share / total == pytest.approx(worlds[a] / worlds.total(), abs=1e-12)
+            assert probabilities[a] * share / total == pytest.approx(worlds[a] / worlds.total(), abs=1e-12)
 
 
 @given(st.data())
@@ -425,7 +428,7 @@ def test_the_verdict_carries_the_attacks(packing: tuple[Table, Generalized]) -> 
     assert verdict.sentence().startswith("The promise holds by count against a reader")
     top = max(attack.ratio for attack in verdict.attacks if attack.exceeds)
     assert verdict.sentence().endswith(
-        "Somebody who also knows how the release was made concludes more: "
+        "Somebody who knows how the release was made concludes more: "
         f"such guesses are right up to {top:.1f} times as often as it allows."
     )
     plain = json.loads(json.dumps(verdict.as_dict(), allow_nan=False))
@@ -437,7 +440,7 @@ def test_the_verdict_carries_the_attacks(packing: tuple[Table, Generalized]) -> 
 def test_attacks_are_run_only_where_nobody_is_stood_against(packing: tuple[Table, Generalized]) -> None:
     table, release = packing
     for ordinary in (
-        oneoff.audit(replace(release, against="reader"), table),
+        oneoff.audit(replace(release, against=Adversary.READER), table),
         oneoff.check(release.to_arrow(), quasi="group", sensitive="s", guarantee="l-diversity:3"),
     ):
         assert ordinary.attacks == ()

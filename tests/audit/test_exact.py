@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import oneoff
 from oneoff.errors import DamagedRelease, OneoffError
 from oneoff.models import BetaLikeness, Counts, parse
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Channel, Partition
 from oneoff.releases import Bucketized, Perturbed, bucketize, perturb
 from oneoff.table import Attribute, Table
@@ -33,7 +34,7 @@ def people(values: str, ages: list[int] | None = None) -> Table:
 def perturbed(table: Table, weight: Any, guarantee: str, seed: int = 1) -> Perturbed:
     model, rng = parse(guarantee).bind(table.sensitive), np.random.default_rng(seed)
     channel = Channel(np.array(weight, dtype=np.int64))
-    return perturb(table, channel, model, method="perturbation", against="insider", rng=rng)
+    return perturb(table, channel, model, method="perturbation", against=Adversary.INSIDER, rng=rng)
 
 
 def test_beliefs_by_hand() -> None:
@@ -65,11 +66,11 @@ def test_exact_beliefs_are_those_of_bayes(table: Table, data: st.DataObject) -> 
     weight = np.array([[*column[:-1], column[-1] + total - sum(column)] for column in columns]).T
     release = perturbed(table, weight, "beta-likeness:1")
     verdict = oneoff.audit(release, table)
-    caps, broken = BetaLikeness(1).caps(table.counts), False
+    limits, broken = BetaLikeness(1).caps(table.counts), False
     for v in range(m):
         seen = sum(int(weight[v, i]) * int(table.counts[i]) for i in range(m))
         beliefs = [Fraction(int(weight[v, i]) * int(table.counts[i]), seen) for i in range(m)] if seen else []
-        broken |= any(belief > cap for belief, cap in zip(beliefs, caps.ceiling, strict=False))
+        broken |= any(belief > ceiling for belief, ceiling in zip(beliefs, limits.ceiling, strict=False))
     assert verdict.holds != broken
     own = verdict.per_person()
     assert len(own["belief"]) == table.rows
@@ -88,7 +89,7 @@ def test_identity_is_judged_by_quasi_identifiers() -> None:
 def buckets(table: Table, bucket: list[int], guarantee: str) -> Bucketized:
     model, rng = parse(guarantee).bind(table.sensitive), np.random.default_rng(1)
     partition = Partition(np.array(bucket, dtype=np.int32))
-    return bucketize(table, partition, model, method="anatomy", against="insider", rng=rng)
+    return bucketize(table, partition, model, method="anatomy", against=Adversary.INSIDER, rng=rng)
 
 
 def test_buckets_by_hand() -> None:

@@ -21,6 +21,7 @@ from oneoff.audit.columns import failing_columns
 from oneoff.audit.exposure import knowledge, record_posterior, value_belief
 from oneoff.errors import DamagedRelease, OneoffError
 from oneoff.models import DeltaProbability
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Cover, Partition, RandomTable
 from oneoff.plans.cover import TOTAL
 from oneoff.publish import publish
@@ -29,7 +30,7 @@ from oneoff.releases.folder import load_release
 from oneoff.releases.masked import load_cover
 from oneoff.releases.private import load_links
 from oneoff.table import Attribute, Table
-from tests.test_laws import chance_of, row_of
+from tests.test_laws import probability_of, row_of
 
 PROMISE = "delta-probability:1/5+l-diversity:4"
 
@@ -81,7 +82,9 @@ def outcomes(table: Table, cover: Cover, person: int) -> dict[tuple[int, ...], F
     found: dict[tuple[int, ...], Fraction] = {}
     for choice in product(*(row.items() for row in rows)):
         shown = tuple(code for code, _ in choice)
-        found[shown] = found.get(shown, Fraction(0)) + prod((chance for _, chance in choice), start=Fraction(1))
+        found[shown] = found.get(shown, Fraction(0)) + prod(
+            (probability for _, probability in choice), start=Fraction(1)
+        )
     if cover.redraw is None or not cover.redraw[group[person]].sum() or own not in found:
         return found
     unchanged, odds = found.pop(own), cover.redraw[group[person]].tolist()
@@ -96,16 +99,18 @@ def outcomes(table: Table, cover: Cover, person: int) -> dict[tuple[int, ...], F
 @given(covers(), st.integers(0, 2**32))
 def test_who_is_behind_a_record(given: tuple[Table, Cover], seed: int) -> None:
     table, cover = given
-    release = mask(table, cover, DeltaProbability(1), method="m", against="x", rng=np.random.default_rng(seed))
+    release = mask(
+        table, cover, DeltaProbability(1), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(seed)
+    )
     assert release.links is not None
     shown = release.codes[release.links]
     found = record_posterior(knowledge(cover, table.codes, shown))
     for i in range(table.rows):
         people = np.flatnonzero(cover.partition.group == cover.partition.group[i]).tolist()
-        chances = {p: outcomes(table, cover, p).get(tuple(shown[i].tolist()), Fraction(0)) for p in people}
-        assert chances[i] > 0, "what was drawn could be drawn"
-        assert found[i, 0] == pytest.approx(float(chances[i] / sum(chances.values())))
-        assert found[i, 1] == pytest.approx(float(max(chances.values()) / sum(chances.values())))
+        probabilities = {p: outcomes(table, cover, p).get(tuple(shown[i].tolist()), Fraction(0)) for p in people}
+        assert probabilities[i] > 0, "what was drawn could be drawn"
+        assert found[i, 0] == pytest.approx(float(probabilities[i] / sum(probabilities.values())))
+        assert found[i, 1] == pytest.approx(float(max(probabilities.values()) / sum(probabilities.values())))
     assert not oneoff.audit(release, table).problems
 
 
@@ -114,15 +119,18 @@ def test_what_is_believed_of_values(given: tuple[Table, Cover], drawn: list[int]
     table, cover = given
     values = np.array(drawn[: table.rows], dtype=np.int32)
     ceilings = np.array([0.5, 0.7, 1.0])
-    release = mask(table, cover, DeltaProbability(1), method="m", against="x", rng=np.random.default_rng(seed))
+    release = mask(
+        table, cover, DeltaProbability(1), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(seed)
+    )
     assert release.links is not None
     shown = release.codes[release.links]
     own, alone, above = [], [], 0
     for i in range(table.rows):
         group = np.flatnonzero(cover.partition.group == cover.partition.group[i]).tolist()
-        chances = [outcomes(table, cover, i).get(tuple(shown[r].tolist()), Fraction(0)) for r in group]
+        probabilities = [outcomes(table, cover, i).get(tuple(shown[r].tolist()), Fraction(0)) for r in group]
         belief = [
-            sum(p for p, r in zip(chances, group, strict=True) if values[r] == v) / sum(chances) for v in range(3)
+            sum(p for p, r in zip(probabilities, group, strict=True) if values[r] == v) / sum(probabilities)
+            for v in range(3)
         ]
         own.append(float(belief[values[i]]))
         alone.append(float(np.mean(values[group] == values[i])))
@@ -139,7 +147,9 @@ def test_what_is_believed_of_values(given: tuple[Table, Cover], drawn: list[int]
 @given(covers(), st.fractions(Fraction(1, 6), 1, max_denominator=12))
 def test_definition_5_after_the_last_draw(given: tuple[Table, Cover], delta: Fraction) -> None:
     table, cover = given
-    release = mask(table, cover, DeltaProbability(1), method="m", against="x", rng=np.random.default_rng(1))
+    release = mask(
+        table, cover, DeltaProbability(1), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(1)
+    )
     found = failing_columns(cover, table, delta)
     for j in range(2):
         worst, broken = Fraction(0), set()
@@ -147,11 +157,11 @@ def test_definition_5_after_the_last_draw(given: tuple[Table, Cover], delta: Fra
             people = np.flatnonzero(cover.partition.group == g).tolist()
             single: dict[int, list[Fraction]] = {}
             for i in people:
-                chance = chance_of(release, table, people, i, j)
+                probability = probability_of(release, table, people, i, j)
                 joint: dict[int, Fraction] = {}
                 for shown, p in outcomes(table, cover, i).items():
                     joint[shown[j]] = joint.get(shown[j], Fraction(0)) + p
-                assert {c: p for c, p in chance.items() if p} == {c: p for c, p in joint.items() if p}
+                assert {c: p for c, p in probability.items() if p} == {c: p for c, p in joint.items() if p}
                 for code, p in joint.items():
                     single.setdefault(code, []).append(p)
             for column in single.values():
@@ -173,15 +183,15 @@ def test_the_last_draw_follows_algorithm_3() -> None:
     rng = np.random.default_rng(8)
     drawn: list[dict[tuple[int, ...], int]] = [{} for _ in range(6)]
     for _ in range(10_000):
-        release = mask(table, cover, DeltaProbability(1), method="m", against="x", rng=rng)
+        release = mask(table, cover, DeltaProbability(1), method="m", against=Adversary.BLACK_BOX, rng=rng)
         assert release.links is not None
         for i, shown in enumerate(release.codes[release.links].tolist()):
             drawn[i][tuple(shown)] = drawn[i].get(tuple(shown), 0) + 1
     for i in range(6):
-        chance = outcomes(table, cover, i)
-        assert set(drawn[i]) <= {shown for shown, p in chance.items() if p}
-        common = [shown for shown, p in chance.items() if p > Fraction(1, 200)]
-        seen, expected = [drawn[i].get(x, 0) for x in common], np.array([float(chance[x]) for x in common])
+        probability = outcomes(table, cover, i)
+        assert set(drawn[i]) <= {shown for shown, p in probability.items() if p}
+        common = [shown for shown, p in probability.items() if p > Fraction(1, 200)]
+        seen, expected = [drawn[i].get(x, 0) for x in common], np.array([float(probability[x]) for x in common])
         if len(common) > 1:
             assert chisquare(seen, expected / expected.sum() * sum(seen)).pvalue > 1e-5
 
@@ -204,7 +214,9 @@ def test_an_insider_learns_no_more_than_the_share_of_a_group_from_exchanged_reco
         assert (4 * makers == makers.sum(axis=1)[:, None]).all(), "everybody is behind every record with 1/4"
         assert (2 * has[records] == makers[0].sum()).all(), "and has either value with 1/2, as in the group"
     cover = Cover(Partition(np.zeros(4, dtype=np.int32)), ())
-    release = mask(table, cover, DeltaProbability("1/4"), method="m", against="insider", rng=np.random.default_rng(0))
+    release = mask(
+        table, cover, DeltaProbability("1/4"), method="m", against=Adversary.INSIDER, rng=np.random.default_rng(0)
+    )
     verdict = oneoff.audit(release, table)
     assert verdict.holds
     assert verdict.against == "insider"
@@ -271,7 +283,9 @@ def foreign(redraw: bool) -> tuple[Table, Cover]:
 def test_a_value_from_elsewhere_points_at_who_shows_it(redraw: bool) -> None:
     table, cover = foreign(redraw)
     assert failing_columns(cover, table, Fraction(1, 2)).worst[0][1:] == (2, 1)
-    release = mask(table, cover, DeltaProbability("1/2"), method="m", against="x", rng=np.random.default_rng(0))
+    release = mask(
+        table, cover, DeltaProbability("1/2"), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(0)
+    )
     assert not oneoff.audit(release, table).holds
     fewer = replace(release, cover=replace(cover, tables=(*cover.tables, *cover.tables), redraw=None))
     assert "for every quasi-identifier" in oneoff.audit(fewer, table).problems[0]
@@ -376,7 +390,9 @@ def test_any_tables_are_judged(given: tuple[Table, Cover]) -> None:
     """Whatever somebody drew from, the audit comes to an end and to a number between one over the group and one."""
     table, cover = given
     assume(table.rows > 2)
-    release = mask(table, cover, DeltaProbability("1/2"), method="m", against="x", rng=np.random.default_rng(2))
+    release = mask(
+        table, cover, DeltaProbability("1/2"), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(2)
+    )
     verdict = oneoff.audit(release, table)
     assert 1 / cover.partition.size.max() - 1e-9 <= verdict.parts[0].level <= 1
     assert verdict.holds == (verdict.parts[0].level <= 0.5)

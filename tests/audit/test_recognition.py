@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from oneoff.audit.recognition import Recognition, _among_boxes, _columns, _files, _over_order, recognition
 from oneoff.errors import BadValue, OneoffError
 from oneoff.models import KAnonymity
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Channel, Partition
 from oneoff.publish import publish
 from oneoff.releases import Bucketized, Generalized, Masked, Perturbed, Published, bucketize, generalize, perturb
@@ -71,13 +72,13 @@ def generalized(table: Table, rng: np.random.Generator, numeric_as: Any = "range
 
 def bucketized(table: Table, rng: np.random.Generator) -> Bucketized:
     group = np.unique(rng.integers(0, 4, table.rows), return_inverse=True)[1].astype(np.int32)
-    return bucketize(table, Partition(group), KAnonymity(1), method="test", against="reader", rng=rng)
+    return bucketize(table, Partition(group), KAnonymity(1), method="test", against=Adversary.READER, rng=rng)
 
 
 def perturbed(table: Table, rng: np.random.Generator) -> Perturbed:
     many = len(table.counts)
     channel = Channel(np.ones((many, many), dtype=np.int64) + 3 * np.eye(many, dtype=np.int64))
-    return perturb(table, channel, KAnonymity(1), method="test", against="reader", rng=rng)
+    return perturb(table, channel, KAnonymity(1), method="test", against=Adversary.READER, rng=rng)
 
 
 FORMS: dict[str, Callable[[Table, np.random.Generator], Published]] = {
@@ -111,7 +112,7 @@ def records_of(release: Published) -> list[dict[str, Any]]:
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
 
 
-def chances_of(release: Published, table: Table) -> list[list[Fraction]]:
+def probabilities_of(release: Published, table: Table) -> list[list[Fraction]]:
     """[record][value of the table]: how likely the record is to have it, as published."""
     if table.sensitive is None:
         return [[] for _ in range(release.rows)]
@@ -129,7 +130,7 @@ def chances_of(release: Published, table: Table) -> list[list[Fraction]]:
 def twin(release: Published, table: Table) -> tuple[list[Fraction], list[Fraction]]:
     """F_0 .. F_d of identity and attribute disclosure, by definition."""
     assert release.links is not None
-    d, n, records, chances = len(table.quasi), table.rows, records_of(release), chances_of(release, table)
+    d, n, records, probabilities = len(table.quasi), table.rows, records_of(release), probabilities_of(release, table)
     identity, attribute = [Fraction(0)] * (d + 1), [Fraction(0)] * (d + 1)
     for t in range(n):
         labels = [a.labels.tolist()[table.codes[t, j]] for j, a in enumerate(table.quasi)]
@@ -140,7 +141,7 @@ def twin(release: Published, table: Table) -> tuple[list[Fraction], list[Fractio
                 if release.links[t] in found:
                     identity[size] += Fraction(1, len(found) * n)
                 if found and table.sensitive is not None:
-                    hits = sum((chances[r][table.values[t]] for r in found), Fraction(0))
+                    hits = sum((probabilities[r][table.values[t]] for r in found), Fraction(0))
                     attribute[size] += hits / len(found) / n
     return identity, attribute
 
@@ -344,7 +345,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(form: str, monkeypatch: p
         ends = simulated(monkeypatch, release, table, seed, **budgets).at(0.6).identity_interval
         assert ends is not None
         held += ends[0] <= right <= ends[1]
-    assert held >= 86  # of 95; fewer than this has a chance below one in a thousand
+    assert held >= 86  # of 95; fewer than this has a probability below one in a thousand
 
 
 def test_a_sample_of_nearly_everybody_is_nearly_certain(few: Table, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,7 +386,7 @@ def test_many_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
         Partition(codes[:, 0].copy()),
         KAnonymity(1),
         method="test",
-        against="reader",
+        against=Adversary.READER,
         rng=np.random.default_rng(1),
     )
     for release in (masked(table, np.random.default_rng(1), 0.0), group):

@@ -360,8 +360,8 @@ def test_a_release_that_does_not_fit_the_table_never_goes_out(
 
     monkeypatch.setattr("oneoff.publish.audit", mistrust)
     answer = publish(people_csv, tmp_path / "out", "--even-if-broken", "--json")
-    assert answer.status == 1
-    assert answer.json["error"]["code"] == "promise-broken"
+    assert answer.status == 3
+    assert answer.json["error"]["code"] == "defect"
     assert "no record of their own" in answer.json["error"]["what"]
     assert not (tmp_path / "out").exists()
 
@@ -460,6 +460,8 @@ def test_options_of_a_method(people_csv: Path, tmp_path: Path) -> None:
         (("--option", "cuts"), "--option NAME=VALUE"),
         (("--option", "=strict"), "--option NAME=VALUE"),
         (("--option", "numeric_as=interval"), "range, set"),
+        (("--option", "columns=rows"), "tally, box"),
+        (("--option", "columns=box", "--method", "heterogeneous"), "heterogeneous has no option 'columns'"),
         (("--effort", "heroic"), "fast, balanced, best"),
         (("--effort", "heroic", "--method", "mondrian"), "fast, balanced, best"),
         (("--effort", "heroic", "--method", "packing"), "fast, balanced, best"),

@@ -47,7 +47,7 @@ def test_every_error_code_is_documented() -> None:
 
 
 def test_every_key_of_a_job_is_documented() -> None:
-    from oneoff.cli.job import Job
+    from oneoff.job import Job
 
     text = (DOCS / "reference/job.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)`", text, re.MULTILINE) == list(Job.model_fields)

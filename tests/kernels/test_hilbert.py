@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oneoff.kernels.hilbert import curve_keys, greedy_groups, optimal_groups
 from oneoff.mechanisms.partitioning.hilbert import hilbert, hilbert_order
 from oneoff.mechanisms.space import space_of
-from oneoff.models import Counts, KAnonymity, LDiversity
+from oneoff.models import BetaLikeness, Counts, KAnonymity, LDiversity, Model
 from oneoff.table import Table
 from tests.tables import models, tables
 from tests.twins import box_loss
@@ -86,3 +86,33 @@ def test_set_and_range_variants_differ_in_what_they_minimise(people: Table) -> N
 def test_values_make_it_greedy(people: Table) -> None:
     partition = hilbert(people, LDiversity(3))
     assert LDiversity(3).holds(Counts.of_groups(partition.group, people.values))
+
+
+def closed(table: Table, model: Model, order: list[int]) -> list[list[int]]:
+    """Runs along the order, each as short as it may be; what is left over takes runs back until it may be one."""
+
+    def keeps(rows: list[int]) -> bool:
+        counts = np.bincount(table.values[rows], minlength=len(table.counts))
+        return model.holds(Counts.of(counts), table.counts)
+
+    runs, run = list[list[int]](), list[int]()
+    for row in order:
+        run.append(row)
+        if keeps(run):
+            runs.append(run)
+            run = []
+    while run and runs and not keeps(run):
+        run = runs.pop() + run
+    return [*runs, run] if run else runs
+
+
+@given(
+    table=tables(most=24),
+    model=st.sampled_from([KAnonymity(3), LDiversity(2), LDiversity("3/2"), BetaLikeness(1)]),
+    data=st.data(),
+)
+def test_greedy_runs_are_those_of_the_twin(table: Table, model: Model, data: st.DataObject) -> None:
+    order = np.array(data.draw(st.permutations(range(table.rows))))
+    group = greedy_groups(table.values, order, model.rule(table.counts, table.rows), len(table.counts))
+    runs = closed(table, model, order.tolist())
+    assert [group[run].tolist() for run in runs] == [[len(runs) - 1 - i] * len(run) for i, run in enumerate(runs)]

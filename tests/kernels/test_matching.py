@@ -16,10 +16,12 @@ from oneoff.kernels.matching import (
     GREEDY,
     HUNGARIAN,
     SORT_GREEDY,
+    exchange,
     greedy,
     grow,
     hungarian,
     match,
+    rematch,
     scatter,
     sort_greedy,
 )
@@ -179,3 +181,34 @@ def test_people_are_scattered_to_where_everybody_is_far(people: Table, seed: int
         chosen = next(b for b in room if buckets[b, filled[b]] == person)
         assert far[chosen] == pytest.approx(max(far.values()))
         filled[chosen] += 1
+
+
+@given(st.integers(1, 6).flatmap(lambda m: st.lists(st.integers(0, 9), min_size=m * m, max_size=m * m)))
+def test_rematch_finds_the_least_of_all_permutations(entries: list[int]) -> None:
+    m = int(len(entries) ** 0.5)
+    cost, places = np.array(entries, dtype=np.int64).reshape(m, m), np.arange(m)
+    chosen = rematch(cost, np.empty((7, m + 2), dtype=np.int64)).tolist()[:m]
+    assert sorted(chosen) == places.tolist()
+    assert cost[places, chosen].sum() == min(cost[places, list(order)].sum() for order in permutations(range(m)))
+
+
+@given(st.integers(1, 40), st.integers(0, 99))
+def test_rematch_keeps_a_guess_that_is_best_for_everybody(m: int, seed: int) -> None:
+    cost = np.random.default_rng(seed).integers(1, 5, (m, m))
+    np.fill_diagonal(cost, 1)
+    assert rematch(cost, np.empty((7, m), dtype=np.int64)).tolist() == list(range(m))
+
+
+@given(st.permutations(range(6)), st.integers(0, 5), st.data())
+def test_exchange_pairs_along_the_path(rows: list[int], length: int, data: st.DataObject) -> None:
+    """Row `rows[0]` has no column, rows[t] has columns[t - 1]; the last column of the path is free."""
+    columns = data.draw(st.permutations(range(6)))
+    row_of, column_of, back = np.full(6, -1), np.full(6, -1), np.full(6, -1)
+    for t in range(1, length + 1):
+        row_of[columns[t - 1]], column_of[rows[t]] = rows[t], columns[t - 1]
+    for t in range(length + 1):
+        back[columns[t]] = rows[t]
+    exchange(row_of, column_of, back, rows[0], columns[length])
+    for t, row in enumerate(rows):
+        assert column_of[row] == (columns[t] if t <= length else -1)
+        assert row_of[columns[t]] == (row if t <= length else -1)

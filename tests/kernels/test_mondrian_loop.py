@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from oneoff.kernels.mondrian import TIES
-from oneoff.kernels.space import SET, span_loss
+from oneoff.kernels.mondrian import DONE, GROUPS, NODES, TIES, cut, working_space
+from oneoff.kernels.space import KIND, SET, span_loss
 from oneoff.mechanisms.partitioning import mondrian
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import BetaLikeness, Counts, DistinctLDiversity, KAnonymity, LDiversity, Model, Prior, TCloseness
@@ -86,7 +86,7 @@ class Twin:
 
     def order(self, codes: list[int], j: int) -> list[int]:
         """Numbers and trees by code, plain categories the most common first."""
-        plain = self.space.attribute[j, 0] == SET
+        plain = self.space.attribute[j, KIND] == SET
         return sorted(set(codes), key=lambda code: (-codes.count(code) if plain else 0, code))
 
     def fits(self, pieces: list[Rows], i: int) -> bool:
@@ -143,3 +143,21 @@ def test_cuts_are_those_of_the_twin(
     cuts: Any = "relaxed" if relaxed else "strict"
     made = mondrian(table, model, cuts=cuts, effort=effort[0], rng=np.random.default_rng(seed))
     assert made.group.tolist() == twin.groups()
+
+
+@settings(max_examples=40)
+@given(table=tables(), model=MODELS, budget=st.sampled_from([1, 10, 2**40]))
+def test_cuts_may_be_interrupted(table: Table, model: Model, budget: int) -> None:
+    """Called until nothing is left to cut, with ties in the order of the table."""
+    assume(model.holds(Counts.of(table.counts), table.counts))
+    n, space, rule = table.rows, space_of(table), model.rule(table.counts, table.rows)
+    work = working_space(table.values, np.arange(n), len(space.position), len(table.counts))
+    codes, group, stack = table.codes.copy(), np.full(n, -1, np.int32), np.zeros((n + 2, 2), np.int64)
+    stack[0], cursor, calls = (0, n), np.array([1, 0, 0, 0]), 0
+    while cursor[NODES] > 0:
+        cut(codes, np.empty_like(codes), space, rule, stack, cursor, group, work, True, 64, budget)
+        calls += 1
+    assert group.tolist() == Twin(table, model, True, 64, list(range(n))).groups()
+    assert cursor[GROUPS] == group.max() + 1
+    assert cursor[DONE] == n
+    assert calls == 1 if budget > n * n else calls >= group.max() + 1 or budget > 1

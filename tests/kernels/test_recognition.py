@@ -48,13 +48,13 @@ def test_disclosure_in_classes(case: tuple[np.ndarray, int], seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows, values, kinds = codes.shape[1], 3, 4
     people = rows - records
-    chances = rng.random((kinds, values)) * rng.integers(0, 2, (kinds, values))
-    kind, value = np.nonzero(chances)
+    probabilities = rng.random((kinds, values)) * rng.integers(0, 2, (kinds, values))
+    kind, value = np.nonzero(probabilities)
     files = Files(
         shows=rng.integers(0, kinds, records).astype(np.int32),
         start=np.searchsorted(kind, np.arange(kinds + 1)),
         value=value,
-        share=chances[kind, value],
+        share=probabilities[kind, value],
         person=np.stack((rng.integers(0, records, people), rng.integers(0, values + 1, people)), axis=1),
         values=values,
     )
@@ -65,7 +65,7 @@ def test_disclosure_in_classes(case: tuple[np.ndarray, int], seed: int) -> None:
         own, v = files.person[i].tolist()
         if found:
             identity += (own in found) / len(found)
-            attribute += sum(chances[files.shows[r], v] for r in found) / len(found) if v < values else 0.0
+            attribute += sum(probabilities[files.shows[r], v] for r in found) / len(found) if v < values else 0.0
     assert disclosed(row, number, files) == pytest.approx((identity, attribute))
 
 

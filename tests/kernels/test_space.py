@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneoff.kernels.space import KIND, OFFSET, RANGE, SET, SIZE, UNIT, in_units, place, span_loss
+from oneoff.kernels.space import KIND, OFFSET, RANGE, SET, SIZE, UNIT, in_units, leaves_under, place, span_loss
 from oneoff.mechanisms.space import space_of
 from oneoff.table import Table
 from tests.tables import tables
@@ -45,3 +45,16 @@ def test_places_are_whole_units_on_the_line_and_codes_elsewhere(table: Table, nu
 @given(st.floats(0, 100))
 def test_units_are_the_nearest_whole_number(loss: float) -> None:
     assert abs(in_units(loss) - loss * UNIT) <= 0.5
+
+
+@given(tables(most=12), st.data())
+def test_leaves_under_the_lowest_common_ancestor_are_those_of_the_paths(table: Table, data: st.DataObject) -> None:
+    space, pair = space_of(table), data.draw(st.lists(st.integers(0, table.rows - 1), min_size=2, max_size=2))
+    for j, attribute in enumerate(table.quasi):
+        if attribute.hierarchy is None:
+            continue
+        low, high = sorted(table.codes[pair, j].tolist())
+        paths = {path[0]: path for path in attribute.hierarchy.rows()}
+        a, b = paths[attribute.labels[low]], paths[attribute.labels[high]]
+        level = next(h for h in range(len(a)) if a[h] == b[h])
+        assert leaves_under(space, j, low, high) == sum(path[level] == a[level] for path in paths.values())

@@ -38,7 +38,7 @@ def aged(ages: list[int], sexes: str | None = None) -> Table:
 
 SETTINGS = st.fixed_dictionaries(
     {
-        "many": st.one_of(st.none(), st.integers(1, 6)),
+        "most_blocks": st.one_of(st.none(), st.integers(1, 6)),
         "size": st.one_of(st.none(), st.integers(1, 8)),
         "multiple": st.integers(1, 4),
     }
@@ -52,7 +52,7 @@ def test_everybody_is_in_one_block_and_no_block_is_too_small(
     tree = cut_blocks(table, space_of(table), rng=np.random.default_rng(seed), **settings)  # type: ignore[arg-type]
     blocks = leaves(tree)
     assert sorted(row for block in blocks for row in block.rows.tolist()) == list(range(table.rows))
-    assert len(blocks) <= (settings["many"] or table.rows)
+    assert len(blocks) <= (settings["most_blocks"] or table.rows)
     assert len(blocks) == 1 or min(len(block.rows) for block in blocks) >= (settings["size"] or 1)
 
 
@@ -72,8 +72,8 @@ def test_values_play_no_part(table: Table, settings: dict[str, int | None], seed
 @given(tables(), st.integers(1, 6))
 def test_leaves_after_fewer_cuts_are_the_blocks_of_a_smaller_number(table: Table, many: int) -> None:
     """So the tree of the finest blocks says what coarser ones would have been."""
-    tree = cut_blocks(table, space_of(table), many=8)
-    fewer = cut_blocks(table, space_of(table), many=many)
+    tree = cut_blocks(table, space_of(table), most_blocks=8)
+    fewer = cut_blocks(table, space_of(table), most_blocks=many)
     cuts = min(many - 1, len(tree.parent))
     assert rows_of([tree.blocks[leaf] for leaf in tree.leaves(cuts)]) == rows_of(leaves(fewer))
 
@@ -85,7 +85,7 @@ def test_leaves_of_a_small_tree() -> None:
 
 
 def test_the_median_is_cut_and_the_largest_block_next() -> None:
-    tree = cut_blocks(aged(list(range(16))), space_of(aged(list(range(16)))), many=3)
+    tree = cut_blocks(aged(list(range(16))), space_of(aged(list(range(16)))), most_blocks=3)
     assert rows_of(leaves(tree)) == [list(range(8, 16)), [0, 1, 2, 3], [4, 5, 6, 7]]
     assert [block.where for block in tree.blocks] == [
         "everybody", "age 0 to 7", "age 8 to 15", "age 0 to 7, age 0 to 3", "age 0 to 7, age 4 to 7",
@@ -94,17 +94,17 @@ def test_the_median_is_cut_and_the_largest_block_next() -> None:
 
 def test_a_side_has_three_tenths_at_least() -> None:
     table = aged([1] * 8 + [2] * 2)
-    assert len(leaves(cut_blocks(table, space_of(table), many=2))) == 1
+    assert len(leaves(cut_blocks(table, space_of(table), most_blocks=2))) == 1
     table = aged([1] * 7 + [2] * 3)
-    assert [len(rows) for rows in rows_of(leaves(cut_blocks(table, space_of(table), many=2)))] == [7, 3]
+    assert [len(rows) for rows in rows_of(leaves(cut_blocks(table, space_of(table), most_blocks=2)))] == [7, 3]
 
 
 def test_the_column_that_makes_people_most_alike_is_cut() -> None:
     """Ages are mixed over the sexes: a cut by sex saves the whole loss of sex, one by age half that of age."""
     table = aged([10, 20, 30, 40, 50, 60, 70, 80], "FMFMFMFM")
-    sexes = rows_of(leaves(cut_blocks(table, space_of(table), many=2)))
+    sexes = rows_of(leaves(cut_blocks(table, space_of(table), most_blocks=2)))
     assert sorted(sexes) == [[0, 2, 4, 6], [1, 3, 5, 7]]
-    ages = rows_of(leaves(cut_blocks(table, space_of(table), many=2, columns=["age"])))
+    ages = rows_of(leaves(cut_blocks(table, space_of(table), most_blocks=2, columns=["age"])))
     assert sorted(ages) == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
@@ -112,7 +112,7 @@ def test_the_column_that_makes_people_most_alike_is_cut() -> None:
 def test_columns_that_are_not_named_do_not_matter(table: Table, many: int, data: st.DataObject) -> None:
     """Whom a cut separates differs in a named column."""
     name = data.draw(st.sampled_from([attribute.name for attribute in table.quasi]))
-    tree = cut_blocks(table, space_of(table), many=many, columns=[name])
+    tree = cut_blocks(table, space_of(table), most_blocks=many, columns=[name])
     column = table.codes[:, [attribute.name for attribute in table.quasi].index(name)]
     blocks = [set(column[block.rows].tolist()) for block in leaves(tree)]
     assert sum(len(codes) for codes in blocks) == len(set(column.tolist()))
@@ -121,7 +121,7 @@ def test_columns_that_are_not_named_do_not_matter(table: Table, many: int, data:
 def test_unknown_columns_are_refused() -> None:
     table = aged([1, 2, 3])
     with pytest.raises(BadValue, match=r"blocks cannot be cut on 'zip'.*quasi-identifiers: age"):
-        cut_blocks(table, space_of(table), many=2, columns=["zip"])
+        cut_blocks(table, space_of(table), most_blocks=2, columns=["zip"])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -129,7 +129,7 @@ def test_people_next_to_the_cut_change_sides_for_a_multiple(seed: int) -> None:
     """Seven are up to 30, three of these exactly: one of the three, by chance, leaves for a multiple of three."""
     ages = [10, 11, 12, 13, 30, 30, 30, 40, 41, 42, 43, 44, 45, 46]
     table = aged(ages)
-    tree = cut_blocks(table, space_of(table), many=2, multiple=3, rng=np.random.default_rng(seed))
+    tree = cut_blocks(table, space_of(table), most_blocks=2, multiple=3, rng=np.random.default_rng(seed))
     first, second = rows_of(leaves(tree))
     assert len(first) == 6
     assert {0, 1, 2, 3} <= set(first)
@@ -139,7 +139,7 @@ def test_people_next_to_the_cut_change_sides_for_a_multiple(seed: int) -> None:
 def test_everybody_next_to_the_cut_may_change_sides() -> None:
     table, moved = aged([10, 11, 30, 30, 30, 40, 41, 42, 43, 44]), set()
     for seed in range(40):
-        tree = cut_blocks(table, space_of(table), many=2, multiple=2, rng=np.random.default_rng(seed))
+        tree = cut_blocks(table, space_of(table), most_blocks=2, multiple=2, rng=np.random.default_rng(seed))
         moved |= {2, 3, 4} & set(rows_of(leaves(tree))[1])
     assert moved == {2, 3, 4}
 
@@ -147,14 +147,14 @@ def test_everybody_next_to_the_cut_may_change_sides() -> None:
 def test_only_some_people() -> None:
     table = aged(list(range(20)))
     rows = np.arange(1, 20, 2)
-    blocks = rows_of(leaves(cut_blocks(table, space_of(table), rows=rows, many=2)))
+    blocks = rows_of(leaves(cut_blocks(table, space_of(table), rows=rows, most_blocks=2)))
     assert sorted(blocks) == [[1, 3, 5, 7, 9], [11, 13, 15, 17, 19]]
 
 
 def test_public_people_go_down_the_tree_and_may_forbid_cuts() -> None:
     table = aged(list(range(16)))
     known = np.array([[2], [3], [9], [15]], dtype=np.int32)
-    tree = cut_blocks(table, space_of(table), many=4, known=known)
+    tree = cut_blocks(table, space_of(table), most_blocks=4, known=known)
     assert [block.known.tolist() for block in tree.blocks[:3] if block.known is not None] == [
         [0, 1, 2, 3],
         [0, 1],
@@ -165,12 +165,12 @@ def test_public_people_go_down_the_tree_and_may_forbid_cuts() -> None:
         assert block.known is not None
         return len(block.known) >= 2
 
-    assert len(leaves(cut_blocks(table, space_of(table), many=4, known=known, suits=two_known))) == 2
+    assert len(leaves(cut_blocks(table, space_of(table), most_blocks=4, known=known, suits=two_known))) == 2
 
 
 @given(tables(most=30))
 def test_blocks_are_more_alike_than_everybody(table: Table) -> None:
-    tree = cut_blocks(table, space_of(table), many=4)
+    tree = cut_blocks(table, space_of(table), most_blocks=4)
     assume(len(tree.parent) > 0)
     whole = box_loss(table, np.arange(table.rows))
     assert all(box_loss(table, block.rows) <= whole + 1e-12 for block in tree.blocks)

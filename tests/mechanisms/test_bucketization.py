@@ -31,6 +31,7 @@ from oneoff.mechanisms.bucketization.two_size import first_valid, most_buckets, 
 from oneoff.mechanisms.planning.blocks import cut_blocks
 from oneoff.mechanisms.space import space_of
 from oneoff.models import BasicBetaLikeness, Counts, FPrivacy, LDiversity, Limits, Model, Prior, ValueCaps
+from oneoff.models.adversary import Adversary
 from oneoff.models.spec import parse
 from oneoff.releases import Bucketized
 from oneoff.table import Table
@@ -112,9 +113,9 @@ def cases(many: int, people: int, values: int, seed: int) -> Iterator[Case]:
 
 def wide(counts: Sequence[int], guarantee: str, sizes: int = 50) -> tuple[Ints, Limits, Ints]:
     array = np.array(counts)
-    caps = parse(guarantee).caps(array)
-    assert caps is not None
-    return array, caps.up_to(int(array.sum())), np.arange(1, sizes + 1)
+    limits = parse(guarantee).caps(array)
+    assert limits is not None
+    return array, limits.up_to(int(array.sum())), np.arange(1, sizes + 1)
 
 
 # Two sizes
@@ -433,14 +434,14 @@ class Scene:
         return self.model.bind(self.table.sensitive)
 
     @cached_property
-    def caps(self) -> Limits:
-        caps = self.bound.caps(np.array(self.counts))
-        assert caps is not None
-        return caps
+    def limits(self) -> Limits:
+        limits = self.bound.caps(np.array(self.counts))
+        assert limits is not None
+        return limits
 
     @cached_property
     def bounds(self) -> Limits:
-        return self.caps.up_to(sum(self.counts))
+        return self.limits.up_to(sum(self.counts))
 
     def setting(self, counts: Ints) -> Setting:
         sizes = np.arange(1, int(counts.sum()) + 1)
@@ -480,7 +481,7 @@ class Scene:
             yield chance, None, (tuple(sorted(groups)),)
 
     def insider(self, blocks: list[list[int]]) -> Learned:
-        return insider(partial(self.outcomes, blocks), self.counts, self.caps.ceiling)
+        return insider(partial(self.outcomes, blocks), self.counts, self.limits.ceiling)
 
     @property
     def everybody(self) -> list[list[int]]:
@@ -740,10 +741,10 @@ def test_a_ceiling_below_the_share_of_a_value(method: str, tmp_path: Path) -> No
     ("text", "said"),
     [
         ("a,0.6\nb,0.6\nc,0.3\nd,0.1\n", "unknown values: d"),
-        ("a,0.6\nb,0.6\n", "no cap for: c"),
+        ("a,0.6\nb,0.6\n", "no ceiling for: c"),
         ("a,0\nb,0.6\nc,0.3\n", "not positive"),
         ("a,1.2\nb,0.6\nc,0.3\n", "at most 1"),
-        ("a,-0.2\nb,0.6\nc,0.3\n", "cap of 'a'"),
+        ("a,-0.2\nb,0.6\nc,0.3\n", "ceiling of 'a'"),
         ("value,cap\na,half\nb,0.6\nc,0.3\n", "half"),
     ],
 )
@@ -836,7 +837,9 @@ def _published(table: Table, bucket: list[int], guarantee: str = "l-diversity:1"
 
     partition = Partition(np.array(bucket, dtype=np.int32))
     model = parse(guarantee).bind(table.sensitive)
-    return bucketize(table, partition, model, method="two-size", against="insider", rng=np.random.default_rng(1))
+    return bucketize(
+        table, partition, model, method="two-size", against=Adversary.INSIDER, rng=np.random.default_rng(1)
+    )
 
 
 def test_loss_by_hand() -> None:

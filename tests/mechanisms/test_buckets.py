@@ -30,15 +30,15 @@ Ints = npt.NDArray[np.int64]
 
 
 def bounds_of(model: Model, counts: Ints) -> Limits:
-    caps = model.caps(counts)
-    assert caps is not None
+    limits = model.caps(counts)
+    assert limits is not None
     total = int(counts.sum())
-    return caps.with_least_size(model.rule(counts, total).least_size).up_to(total)
+    return limits.with_least_size(model.rule(counts, total).least_size).up_to(total)
 
 
-def planned(model: Model, counts: list[int], *, apart: bool = False) -> list[Level]:
+def planned(model: Model, counts: list[int], *, distinct: bool = False) -> list[Level]:
     array = np.array(counts, dtype=np.int64)
-    return plan(array, bounds_of(model, array), apart)
+    return plan(array, bounds_of(model, array), distinct)
 
 
 def shapes(levels: list[Level]) -> list[tuple[int, ...]]:
@@ -117,7 +117,7 @@ def test_strict_0_likeness_takes_pure_buckets_of_the_common_divisor() -> None:
 
 def test_nobody_is_invented_when_l_does_not_divide() -> None:
     counts = [7, 7, 6, 5, 5, 4, 3, 2, 2]  # 41 people
-    levels = planned(LDiversity(5), counts, apart=True)
+    levels = planned(LDiversity(5), counts, distinct=True)
     assert shapes(levels) == [(5, 7), (6, 1)]
     assert Counter(np.concatenate([level.slots.ravel() for level in levels]).tolist()) == dict(enumerate(counts))
 
@@ -154,7 +154,7 @@ def test_plans_use_everybody_once_and_keep_the_ceilings(counts: list[int], model
     array = np.array(counts, dtype=np.int64)
     bounds = bounds_of(model, array)
     assume(bounds.allows(array))
-    levels = plan(array, bounds, apart=False)
+    levels = plan(array, bounds, distinct=False)
     used = np.bincount(np.concatenate([level.slots.ravel() for level in levels]), minlength=len(array))
     assert used.tolist() == counts
     assert holds(levels, bounds, len(array))
@@ -166,11 +166,11 @@ def test_values_in_too_many_buckets_can_be_kept_apart(counts: list[int], model: 
     array = np.array(counts, dtype=np.int64)
     bounds = bounds_of(model, array)
     assume(bounds.allows(array))
-    levels = plan(array, bounds, apart=True)
+    levels = plan(array, bounds, distinct=True)
     used = np.bincount(np.concatenate([level.slots.ravel() for level in levels]), minlength=len(array))
     assert used.tolist() == counts
-    assert holds([level for level in levels if not level.apart], bounds, len(array))
-    for level in (level for level in levels if level.apart):
+    assert holds([level for level in levels if not level.distinct], bounds, len(array))
+    for level in (level for level in levels if level.distinct):
         assert (bounds.most(len(level.slots))[np.unique(level.slots)] >= 1).all()
         occurs = np.bincount(level.slots.ravel(), minlength=len(array))
         found = np.array([(level.slots == v).any(axis=1).sum() for v in range(len(array))])
@@ -214,6 +214,6 @@ def test_the_rule_against_repeats_dead_ends_on_other_buckets_but_not_on_those_of
     values, bucket = [0, 0, 0, 1, 1, 1, 2, 3, 4], [2, 2, 0, 2, 1, 1, 0, 1, 0]
     assert dead_ends([[v for v, b in zip(values, bucket, strict=True) if b == each] for each in range(3)]) > 0
     counts = np.bincount(values)
-    levels = plan(counts, LDiversity(3).caps(counts).up_to(9), apart=True)
-    assert [level.apart for level in levels] == [True]
+    levels = plan(counts, LDiversity(3).caps(counts).up_to(9), distinct=True)
+    assert [level.distinct for level in levels] == [True]
     assert dead_ends([list(each) for each in levels[0].slots.tolist()]) == 0

@@ -19,6 +19,7 @@ from oneoff.mechanisms.partitioning import mondrian
 from oneoff.mechanisms.partitioning.burel import bi_split, burel, deal, dp_partition
 from oneoff.mechanisms.partitioning.hilbert import axis, hilbert_order
 from oneoff.models import BetaLikeness, Counts, KAnonymity, LDiversity, Limits, Model, Prior, TCloseness, parse
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Partition
 from oneoff.releases import generalize
 from oneoff.table import Hierarchy, Table
@@ -34,7 +35,7 @@ def module() -> ModuleType:
     return sys.modules["oneoff.mechanisms.partitioning.burel"]
 
 
-def caps(counts: list[int], beta: int) -> Limits:
+def limits_of(counts: list[int], beta: int) -> Limits:
     found = BetaLikeness(beta).caps(counts)
     assert found is not None
     return found
@@ -50,7 +51,7 @@ def grouped(people: Table, model: Model, seed: int = 1, **options: Any) -> Parti
 
 def ail(people: Table, model: Model, partition: Partition) -> float:
     rng = np.random.default_rng(0)
-    return utility(generalize(people, partition, model, method="burel", against="reader", rng=rng), people).ail
+    return utility(generalize(people, partition, model, method="burel", against=Adversary.READER, rng=rng), people).ail
 
 
 def is_kept(people: Table, model: Model, partition: Partition) -> bool:
@@ -69,14 +70,14 @@ def is_served(people: Table, model: Model) -> bool:
 def test_example_1() -> None:
     """Three pairs of diseases; with the < of the pseudo-code there would be none."""
     ones = [1] * 6
-    pairs = dp_partition(ones, caps(ones, 1))
+    pairs = dp_partition(ones, limits_of(ones, 1))
     assert lists(pairs) == [[0, 1], [2, 3], [4, 5]]
-    assert bi_split(pairs, ones, caps(ones, 1)).tolist() == [[1, 1, 1], [1, 1, 1]]
-    assert lists(dp_partition(ones, caps(ones, 1), strict=True)) == [[v] for v in range(6)]
+    assert bi_split(pairs, ones, limits_of(ones, 1)).tolist() == [[1, 1, 1], [1, 1, 1]]
+    assert lists(dp_partition(ones, limits_of(ones, 1), strict=True)) == [[v] for v in range(6)]
 
 
 def test_example_2() -> None:
-    counts, limits = [2, 3, 3, 3, 4, 4], caps([2, 3, 3, 3, 4, 4], 2)
+    counts, limits = [2, 3, 3, 3, 4, 4], limits_of([2, 3, 3, 3, 4, 4], 2)
     assert [round(float(limits.ceiling[v]), 4) for v in (0, 1, 4)] == [0.3158, 0.4493, 0.5386]
     for strict in (False, True):
         buckets = dp_partition(counts, limits, strict=strict)
@@ -87,15 +88,15 @@ def test_example_2() -> None:
 
 def test_an_empty_half_is_no_group() -> None:
     ones = [1] * 6
-    singles = dp_partition(ones, caps(ones, 5), slack=np.inf)
+    singles = dp_partition(ones, limits_of(ones, 5), slack=np.inf)
     assert lists(singles) == [[v] for v in range(6)]
-    assert bi_split(singles, ones, caps(ones, 5)).tolist() == [[1] * 6]
-    assert len(bi_split(singles, ones, caps(ones, 5), either=True)) > 1
+    assert bi_split(singles, ones, limits_of(ones, 5)).tolist() == [[1] * 6]
+    assert len(bi_split(singles, ones, limits_of(ones, 5), either=True)) > 1
 
 
 def test_one_value_is_always_a_bucket() -> None:
-    assert lists(dp_partition([7], caps([7], 1), strict=True)) == [[0]]
-    assert bi_split([np.array([0])], [7], caps([7], 1)).sum() == 7
+    assert lists(dp_partition([7], limits_of([7], 1), strict=True)) == [[0]]
+    assert bi_split([np.array([0])], [7], limits_of([7], 1)).sum() == 7
 
 
 def test_dealing_at_once_can_make_more_groups() -> None:

@@ -16,6 +16,7 @@ from oneoff.kernels.freeform import mend
 from oneoff.kernels.matching import FORBIDDEN
 from oneoff.mechanisms.heterogeneous.freeform import freeform
 from oneoff.models import DeltaProbability, Joined, KAnonymity, LDiversity
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Links
 from oneoff.table import Attribute, Table
 from tests.tables import tables
@@ -169,6 +170,6 @@ def test_loses_less_than_mondrian_on_adult(data_dir: Path) -> None:
     table = read_table(frame, quasi=quasi, sensitive="occupation", numeric=["age"], categorical=quasi[1:])
     rng = np.random.default_rng(1)
     links = freeform(table, KAnonymity(10), block=128, rng=rng)
-    release = generalize_each(table, links, KAnonymity(10), method="freeform", against="insider", rng=rng)
+    release = generalize_each(table, links, KAnonymity(10), method="freeform", against=Adversary.INSIDER, rng=rng)
     assert table.rows == 30_162
     assert utility(release, table).gcp < 0.0200  # mondrian 0.0244

@@ -56,9 +56,9 @@ def covered(links: Links, table: Table) -> np.ndarray:
 
 
 def bounds_of(model: Model, table: Table) -> Limits:
-    caps = model.caps(table.counts)
-    assert caps is not None
-    return caps.with_least_size(model.rule(table.counts, table.rows).least_size).up_to(table.rows)
+    limits = model.caps(table.counts)
+    assert limits is not None
+    return limits.with_least_size(model.rule(table.counts, table.rows).least_size).up_to(table.rows)
 
 
 def refuse_wrong(counted: np.ndarray, bounds: Limits) -> None:
@@ -149,7 +149,7 @@ Seen = dict[tuple[bytes, Release], Counter[tuple[int, ...]]]  # how often each w
 
 
 def insider(
-    ages: list[int], values: list[int], many: int, size: int, block: int, apart: bool = False
+    ages: list[int], values: list[int], many: int, size: int, block: int, distinct: bool = False
 ) -> tuple[float, float]:
     """The largest belief of who re-runs the method on every possible world, and the largest |belief - count / B|.
 
@@ -167,7 +167,7 @@ def insider(
     for world, buckets in drawn:
         table = people_with(list(world), ages)
         parts = blocks(table, space, np.array(buckets), rank, block)
-        _collect(seen, parts, [extract(table, space, part, apart=apart) for part in parts], np.array(world))
+        _collect(seen, parts, [extract(table, space, part, distinct=distinct) for part in parts], np.array(world))
     worst = gap = 0.0
     for (_, records), worlds in seen.items():
         total = sum(worlds.values())
@@ -206,7 +206,7 @@ class _Fixed:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("values", "many", "size", "block", "cap"),
+    ("values", "many", "size", "block", "ceiling"),
     [
         ([0, 0, 1, 1, 2, 2], 3, 2, 1, Fraction(1, 3)),  # pure buckets, two blocks
         ([0, 0, 1, 1, 2, 2], 3, 2, 2, Fraction(1, 3)),  # one block
@@ -217,18 +217,18 @@ class _Fixed:
     ],
 )
 def test_an_insider_believes_no_more_than_the_count(
-    values: list[int], many: int, size: int, block: int, cap: Fraction
+    values: list[int], many: int, size: int, block: int, ceiling: Fraction
 ) -> None:
     """Belief is the share among the records that cover a person, exactly; so the ceilings on |B_v| are enough."""
     ages = [3, 20, 21, 50, 54, 90, 91, 99][: len(values)]
     worst, gap = insider(ages, values, many, size, block)
     assert gap < 1e-12
-    assert worst <= float(cap) + 1e-12
+    assert worst <= float(ceiling) + 1e-12
 
 
 def test_an_insider_learns_from_matches_that_avoid_a_value() -> None:
     """The same insider, when no record may cover a value twice: that rule looks at values, and tells on people."""
-    worst, gap = insider([3, 20, 21, 50, 54, 90], [0, 1, 0, 2, 3, 3], 3, 2, 2, apart=True)
+    worst, gap = insider([3, 20, 21, 50, 54, 90], [0, 1, 0, 2, 3, 3], 3, 2, 2, distinct=True)
     assert worst > 0.9
     assert gap > 0.3
 

@@ -84,15 +84,15 @@ class Setting:
     @cached_property
     def bounds(self) -> Limits:
         counts = np.array(self.counts)
-        caps, rows = self.model.caps(counts), int(counts.sum())
-        assert caps is not None
-        return caps.with_least_size(self.model.rule(counts, rows).least_size).up_to(rows)
+        limits, rows = self.model.caps(counts), int(counts.sum())
+        assert limits is not None
+        return limits.with_least_size(self.model.rule(counts, rows).least_size).up_to(rows)
 
     @cached_property
     def ceilings(self) -> tuple[Fraction, ...]:
-        caps = self.model.caps(np.array(self.counts))
-        assert caps is not None
-        return caps.ceiling
+        limits = self.model.caps(np.array(self.counts))
+        assert limits is not None
+        return limits.ceiling
 
     @cached_property
     def space(self) -> Space:
@@ -104,7 +104,9 @@ class Setting:
 
     def halves(self) -> list[Block]:
         """Two blocks, from quasi-identifiers only."""
-        tree = cut_blocks(self.table, self.space, many=2, multiple=self.bounds.one_size(), rng=np.random.default_rng(0))
+        tree = cut_blocks(
+            self.table, self.space, most_blocks=2, multiple=self.bounds.one_size(), rng=np.random.default_rng(0)
+        )
         blocks = [tree.blocks[leaf].rows.tolist() for leaf in tree.leaves()]
         assert len(blocks) == 2
         return blocks
@@ -169,10 +171,10 @@ def outcomes(
         return
     levels = [setting.planned(block, world, plan or setting.plan, public) for block in blocks]
     options = [fillings(some, block, world) for some, block in zip(levels, blocks, strict=True)]
-    chance = Fraction(1, prod(map(len, options)))
+    probability = Fraction(1, prod(map(len, options)))
     for choice in product(*options):
         buckets = tuple(chain(*choice))
-        yield chance, buckets, setting.groups(buckets)
+        yield probability, buckets, setting.groups(buckets)
 
 
 def assert_sound(setting: Setting, learned: Learned) -> None:
@@ -317,12 +319,12 @@ def piloted(
     choices = list(product(*(pilots(setting, block, world) for block in blocks)))
     for chosen in choices:
         rests: list[Block] = [[i for i in block if i not in pilot] for block, pilot in zip(blocks, chosen, strict=True)]
-        for chance, before, first in sound(setting, [pilot for pilot in chosen if pilot], world, plan):
+        for probability, before, first in sound(setting, [pilot for pilot in chosen if pilot], world, plan):
             public, taught = teacher(released(first, world), world) if first else (None, None)
             later = None if taught is None else picturing(setting, taught)
             left = rests if cut is None or taught is None else cut((public, taught), rests)
             for more, buckets, groups in sound(setting, left, world, later, public):
-                yield chance * more / len(choices), (before, buckets), (*first, *groups)
+                yield probability * more / len(choices), (before, buckets), (*first, *groups)
 
 
 def picturing(setting: Setting, taught: Callable[[], Knowledge]) -> Plan:
@@ -348,7 +350,7 @@ def foretold(setting: Setting, taught: Knowledge, people: Block) -> list[Block]:
         setting.table,
         setting.space,
         rows=np.array(people),
-        many=2,
+        most_blocks=2,
         multiple=setting.bounds.one_size(),
         rng=np.random.default_rng(0),
         known=taught.codes,
@@ -420,7 +422,7 @@ def test_blocks_cut_as_a_pilot_suggests(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def shortcut(setting: Setting, method: Callable[[World], Iterable[Outcome]]) -> Learned:
-    return setting.insider(lambda world: [(chance, None, groups) for chance, _, groups in method(world)])
+    return setting.insider(lambda world: [(probability, None, groups) for probability, _, groups in method(world)])
 
 
 def lookahead(setting: Setting, blocks: list[Block], one_group: bool, world: World) -> Iterable[Outcome]:

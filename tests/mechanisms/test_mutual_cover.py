@@ -16,15 +16,16 @@ from oneoff.audit.exposure import knowledge, record_posterior
 from oneoff.errors import BadGuarantee, BadValue, HierarchyError, MethodMismatch, OneoffError, UnreachableGuarantee
 from oneoff.mechanisms.masking import mutual_cover
 from oneoff.mechanisms.masking.output_tables import Solved, random_output_tables
-from oneoff.mechanisms.masking.shapes import Limits
+from oneoff.mechanisms.masking.shapes import ColumnLimits
 from oneoff.models import DeltaProbability, LDiversity
+from oneoff.models.adversary import Adversary
 from oneoff.models.spec import parse
 from oneoff.plans import Cover, Partition, RandomTable
 from oneoff.plans.cover import LARGEST_GROUP, TOTAL
 from oneoff.publish import publish
 from oneoff.releases import Masked, mask
 from oneoff.table import Attribute, Hierarchy, Table
-from oneoff.table.distance import ground_of
+from oneoff.table.distance import metric_of
 from oneoff.table.read import read_table
 from tests.mechanisms.test_output_tables import LINE, dense, highest, people_of
 
@@ -59,7 +60,9 @@ def test_columns_that_keep_delta_can_give_everybody_away_together() -> None:
     cover = identity_cover(table)
     assert all(highest(dense(each, 2), np.zeros(4)) == Fraction(1, 2) for each in cover.tables)
     assert (record_posterior(knowledge(cover, codes, codes)) == 1).all()
-    release = mask(table, cover, DeltaProbability("1/2"), method="m", against="black box", rng=np.random.default_rng(0))
+    release = mask(
+        table, cover, DeltaProbability("1/2"), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(0)
+    )
     verdict = oneoff.audit(release, table)
     assert verdict.holds
     assert (verdict.parts[0].name, verdict.risk_after.highest) == ("column delta-probability", 1.0)
@@ -119,7 +122,7 @@ def test_whole_records_are_exchanged_at_random() -> None:
     rng = np.random.default_rng(11)
     seen: dict[tuple[int, ...], int] = {}
     for _ in range(4800):
-        release = mask(table, cover, DeltaProbability("1/4"), method="m", against="insider", rng=rng)
+        release = mask(table, cover, DeltaProbability("1/4"), method="m", against=Adversary.INSIDER, rng=rng)
         assert release.links is not None
         order = tuple(release.codes[release.links, 0].tolist())
         seen[order] = seen.get(order, 0) + 1
@@ -140,7 +143,7 @@ def test_ceilings_reach_the_columns_only_when_asked(people: Table) -> None:
 
 def test_distances() -> None:
     number = Attribute("n", "numeric", np.array([0, 5, 20]))
-    assert ground_of(number).position.tolist() == [0, 0.25, 1]
+    assert metric_of(number).position.tolist() == [0, 0.25, 1]
     tree = Hierarchy.from_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "c+", "*"]])
     labels = np.array(["a", "b", "c"], dtype=object)
     flat, branched = (Attribute("c", "categorical", labels, each) for each in (None, tree))
@@ -192,10 +195,10 @@ def test_what_cannot_be_done_is_refused(people: Table) -> None:
         mutual_cover(few, DeltaProbability("0.2"))
     pairs = np.array([0, 0, 1, 1, 1], dtype=np.int32)
     with pytest.raises(UnreachableGuarantee, match="1/2 or weaker"):
-        random_output_tables(pairs, pairs, pairs, LINE, Limits(Fraction(1, 3)))
+        random_output_tables(pairs, pairs, pairs, LINE, ColumnLimits(Fraction(1, 3)))
     crowd = np.zeros(LARGEST_GROUP + 1, dtype=np.int32)
     with pytest.raises(BadValue, match="too many people"):
-        random_output_tables(crowd, crowd, crowd, LINE, Limits(Fraction(1, 3)))
+        random_output_tables(crowd, crowd, crowd, LINE, ColumnLimits(Fraction(1, 3)))
     with pytest.raises(BadValue, match="bound on recognising"):
         mutual_cover(few, LDiversity(2))
     with pytest.raises(MethodMismatch):

@@ -15,12 +15,12 @@ from scipy.stats import chisquare
 
 from oneoff.mechanisms.masking import large_tables, programs, shapes, solving
 from oneoff.mechanisms.masking.output_tables import Solved, dealt, random_output_tables
-from oneoff.mechanisms.masking.shapes import Limits
+from oneoff.mechanisms.masking.shapes import ColumnLimits
 from oneoff.mechanisms.masking.table_pieces import _divided
 from oneoff.plans import RandomTable
 from oneoff.plans.cover import TOTAL
 from oneoff.table import Attribute, Table
-from oneoff.table.distance import Ground
+from oneoff.table.distance import Metric
 
 AGES = [28, 29, 29, 32, 33, 35, 39, 39, 40, 41]  # Daphne to Louis of Fig. 1
 PRINTED = {  # Fig. 2, the columns that are not zero
@@ -36,9 +36,9 @@ PRINTED = {  # Fig. 2, the columns that are not zero
 }
 LEAST = {"1/2": 5.0, "0.4": 5.8, "1/3": 19 / 3, "1/4": 12.5, "1/5": 15.0, "1/10": 43.0}
 NO_TREE = np.zeros((0, 0), dtype=np.int64)
-LINE = Ground(np.arange(12) / 11.0, NO_TREE)
-FLAT = Ground(np.zeros(0), NO_TREE)
-TREE = Ground(
+LINE = Metric(np.arange(12) / 11.0, NO_TREE)
+FLAT = Metric(np.zeros(0), NO_TREE)
+TREE = Metric(
     np.zeros(0), np.array([np.arange(12), np.arange(12) // 3, np.arange(12) // 6, np.zeros(12)], dtype=np.int64)
 )
 
@@ -55,18 +55,18 @@ def people_of(numbers: list[int], values: list[int] | None = None) -> Table:
 def example(delta: str, **options: Any) -> tuple[RandomTable, Solved]:
     table = people_of(AGES)
     one = np.zeros(table.rows, dtype=np.int32)
-    ground = Ground(table.quasi[0].labels.astype(float), NO_TREE)
-    return random_output_tables(table.codes[:, 0], table.values, one, ground, Limits(Fraction(delta)), **options)
+    metric = Metric(table.quasi[0].labels.astype(float), NO_TREE)
+    return random_output_tables(table.codes[:, 0], table.values, one, metric, ColumnLimits(Fraction(delta)), **options)
 
 
 def dense(table: RandomTable, width: int) -> list[list[Fraction]]:
     """The probabilities of everybody."""
     rows = []
     for row in table.row.tolist():
-        chance = [Fraction(0)] * width
+        probability = [Fraction(0)] * width
         for e in range(table.start[row], table.start[row + 1]):
-            chance[table.code[e]] += Fraction(int(table.weight[e]), TOTAL)
-        rows.append(chance)
+            probability[table.code[e]] += Fraction(int(table.weight[e]), TOTAL)
+        rows.append(probability)
     return rows
 
 
@@ -135,13 +135,13 @@ def program(cost: np.ndarray, delta: float, kind: np.ndarray, ceiling: np.ndarra
     return float(answer.fun)
 
 
-def distances(ground: Ground, code: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    if len(ground.position):
-        return np.abs(ground.position[code][:, None] - ground.position[columns])
-    if not len(ground.ancestor):
+def distances(metric: Metric, code: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    if len(metric.position):
+        return np.abs(metric.position[code][:, None] - metric.position[columns])
+    if not len(metric.ancestor):
         return (code[:, None] != columns).astype(float)
-    level = [np.sum([up[a] != up[b] for up in ground.ancestor[:-1]]) for a in code for b in columns]
-    return np.array(level).reshape(len(code), len(columns)) / (len(ground.ancestor) - 1)
+    level = [np.sum([up[a] != up[b] for up in metric.ancestor[:-1]]) for a in code for b in columns]
+    return np.array(level).reshape(len(code), len(columns)) / (len(metric.ancestor) - 1)
 
 
 class Drawn(NamedTuple):
@@ -150,13 +150,13 @@ class Drawn(NamedTuple):
     code: np.ndarray
     values: np.ndarray
     group: np.ndarray
-    ground: Ground
-    limits: Limits
+    metric: Metric
+    limits: ColumnLimits
 
 
 @st.composite
 def groups(draw: st.DrawFn) -> Drawn:
-    ground = draw(st.sampled_from([LINE, FLAT, TREE]))
+    metric = draw(st.sampled_from([LINE, FLAT, TREE]))
     sizes = draw(st.lists(st.integers(1, 12), min_size=1, max_size=3))
     group = np.repeat(np.arange(len(sizes)), sizes).astype(np.int32)
     n = len(group)
@@ -166,7 +166,7 @@ def groups(draw: st.DrawFn) -> Drawn:
     delta = draw(st.one_of(st.just(least), st.fractions(least, 1, max_denominator=40)))
     top = max(Fraction(int((values[group == g] == s).sum()), size) for g, size in enumerate(sizes) for s in range(4))
     ceiling = draw(st.one_of(st.none(), st.just(top), st.fractions(top, 1, max_denominator=20)))
-    return Drawn(code, values, group, ground, Limits(delta, None if ceiling is None else (ceiling,) * 4))
+    return Drawn(code, values, group, metric, ColumnLimits(delta, None if ceiling is None else (ceiling,) * 4))
 
 
 def assert_limits_are_kept(table: RandomTable, drawn: Drawn) -> None:
@@ -185,13 +185,13 @@ def assert_limits_are_kept(table: RandomTable, drawn: Drawn) -> None:
 @pytest.mark.slow
 @given(groups(), st.sampled_from(["columns", "highs"]))
 def test_tables_cost_as_little_as_the_program_says(drawn: Drawn, solver: str) -> None:
-    code, values, group, ground, limits = drawn
+    code, values, group, metric, limits = drawn
     table, solved = random_output_tables(*drawn, solver=solver)
     assert_limits_are_kept(table, drawn)
     expected = 0.0
     for g in set(group.tolist()):
         inside = group == g
-        cost = distances(ground, code[inside], np.unique(code[inside]))
+        cost = distances(metric, code[inside], np.unique(code[inside]))
         ceiling = float((limits.ceilings or [Fraction(1)])[0])
         expected += program(cost, float(limits.delta), values[inside], np.full(4, ceiling))
     assert solved.cost == pytest.approx(expected, abs=2e-4 * max(1.0, expected))
@@ -227,16 +227,16 @@ def test_people_who_share_a_row_take_turns(weights: list[int], people: int, data
 
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["columns", "highs"])
-@pytest.mark.parametrize("ground", [LINE, FLAT, TREE])
+@pytest.mark.parametrize("metric", [LINE, FLAT, TREE])
 @pytest.mark.parametrize("limit", ["1/10", "2/19"])
-def test_ceilings_that_leave_no_room_cost_no_more_than_they_must(solver: str, ground: Ground, limit: str) -> None:
+def test_ceilings_that_leave_no_room_cost_no_more_than_they_must(solver: str, metric: Metric, limit: str) -> None:
     """Every sensitive value is just as common as it may be, or hardly less, and rows have so many different numbers of
     people that no weights can be divided by all of them."""
     rng = np.random.default_rng(2)
     values = np.repeat(np.arange(10), 24).astype(np.int32)
     code = np.minimum(rng.geometric(0.2, 240) - 1, 11).astype(np.int32)
     one, delta, ceiling = np.zeros(240, dtype=np.int32), Fraction(1, 6), Fraction(limit)
-    table, solved = random_output_tables(code, values, one, ground, Limits(delta, (ceiling,) * 10), solver=solver)
+    table, solved = random_output_tables(code, values, one, metric, ColumnLimits(delta, (ceiling,) * 10), solver=solver)
     rows = np.array(dense(table, 12))
     assert (rows.sum(axis=1) == 1).all()
     assert highest(rows.tolist(), one) <= delta
@@ -244,7 +244,7 @@ def test_ceilings_that_leave_no_room_cost_no_more_than_they_must(solver: str, gr
     assert (shown <= ceiling * shown.sum(axis=0)).all(), "exactly"
     assert (solved.same, solved.gap) == (0, 0)
     other = "highs" if solver == "columns" else "columns"
-    again = random_output_tables(code, values, one, ground, Limits(delta, (ceiling,) * 10), solver=other)[1]
+    again = random_output_tables(code, values, one, metric, ColumnLimits(delta, (ceiling,) * 10), solver=other)[1]
     assert solved.cost == pytest.approx(again.cost, rel=1e-4)
 
 
@@ -254,9 +254,9 @@ def test_delta_holds_exactly_in_a_thousand_random_groups() -> None:
     size = rng.integers(6, 30, 1000)
     group = np.repeat(np.arange(1000), size).astype(np.int32)
     for delta in (Fraction(1, 6), Fraction("0.1683"), Fraction(1, 5)):
-        for ground in (LINE, FLAT, TREE):
+        for metric in (LINE, FLAT, TREE):
             code = rng.integers(0, 12, len(group)).astype(np.int32)
-            table, solved = random_output_tables(code, code, group, ground, Limits(delta))
+            table, solved = random_output_tables(code, code, group, metric, ColumnLimits(delta))
             columns = table.columns(group)
             assert all(
                 Fraction(int(a), int(b)) <= delta for a, b in zip(columns.likeliest, columns.everybody, strict=True)
@@ -267,9 +267,9 @@ def test_delta_holds_exactly_in_a_thousand_random_groups() -> None:
 def test_equal_shapes_are_solved_once() -> None:
     group = np.repeat(np.arange(50), 6).astype(np.int32)
     shifted = (np.tile([0, 0, 1, 2, 5, 5], 50) + np.repeat(np.arange(50) % 6, 6)).astype(np.int32)
-    assert random_output_tables(shifted, shifted, group, LINE, Limits(Fraction(1, 3)))[1].shapes == 1
+    assert random_output_tables(shifted, shifted, group, LINE, ColumnLimits(Fraction(1, 3)))[1].shapes == 1
     names = np.concatenate([np.random.default_rng(g).permutation(12)[[0, 0, 0, 1, 1, 2]] for g in range(50)])
-    table, solved = random_output_tables(names.astype(np.int32), names, group, FLAT, Limits(Fraction(1, 3)))
+    table, solved = random_output_tables(names.astype(np.int32), names, group, FLAT, ColumnLimits(Fraction(1, 3)))
     assert solved.shapes == 1
     assert highest(dense(table, 12), group) == Fraction(1, 3)
 
@@ -278,15 +278,17 @@ def test_shapes_that_are_nearly_equal_are_not_the_same() -> None:
     """Distances that differ in the eighth digit decide who covers for whom."""
     steps = np.array([0, 0.1, 0.2, 0.5, 0.5 + 0.1, 0.5 + 0.2 + 1e-7])
     group, code = np.repeat([0, 1], 3).astype(np.int32), np.arange(6, dtype=np.int32)
-    assert random_output_tables(code, code, group, Ground(steps, NO_TREE), Limits(Fraction(1, 2)))[1].shapes == 2
+    assert random_output_tables(code, code, group, Metric(steps, NO_TREE), ColumnLimits(Fraction(1, 2)))[1].shapes == 2
 
 
 def test_numbers_too_close_to_tell_apart_are_two_columns() -> None:
     """Two groups with equal kinds of people; in one of them two numbers differ by less than rounding."""
-    ground = Ground(np.array([0, 1e-13, 0.5, 0.9, 1]), NO_TREE)
+    metric = Metric(np.array([0, 1e-13, 0.5, 0.9, 1]), NO_TREE)
     code, values = np.array([0, 0, 1, 1, 3, 3, 3, 3], dtype=np.int32), np.array([0, 0, 1, 1] * 2, dtype=np.int32)
     group = np.repeat([0, 1], 4).astype(np.int32)
-    table, solved = random_output_tables(code, values, group, ground, Limits(Fraction(1, 2), (Fraction(1, 2),) * 2))
+    table, solved = random_output_tables(
+        code, values, group, metric, ColumnLimits(Fraction(1, 2), (Fraction(1, 2),) * 2)
+    )
     assert solved.shapes == 2
     for i, row in enumerate(dense(table, 5)):
         assert {c for c, p in enumerate(row) if p} <= set(code[group == group[i]].tolist())
@@ -298,29 +300,29 @@ def test_a_little_of_a_bundle_does_not_spoil_a_table(average: int) -> None:
     code = np.array([0, 1, 2, 3, 4, 7, 8, 11, 13, 14, 16, 20, 23, 25, 30, 31, 32, 34, 36, 39], dtype=np.int32)
     people = [35, 1, 1, 1, 1, 1, 1, 3, 1, 1, 3, 1, 1, 1, 1, 3, 2, 1, 2, 2]
     everybody = np.repeat(code, people)
-    one, ground = np.zeros(len(everybody), dtype=np.int32), Ground(np.arange(40) / 39, NO_TREE)
-    limits = Limits(Fraction("0.3333333"))
-    table, solved = random_output_tables(everybody, everybody, one, ground, limits, average=average)
+    one, metric = np.zeros(len(everybody), dtype=np.int32), Metric(np.arange(40) / 39, NO_TREE)
+    limits = ColumnLimits(Fraction("0.3333333"))
+    table, solved = random_output_tables(everybody, everybody, one, metric, limits, average=average)
     assert solved.same == 0
     assert solved.cost == pytest.approx(0.5257, abs=1e-3)
     assert not table.columns(one).above(limits.delta).any()
 
 
-@pytest.mark.parametrize("ground", [LINE, FLAT, TREE])
-def test_large_tables_and_small_ones_cost_the_same(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("metric", [LINE, FLAT, TREE])
+def test_large_tables_and_small_ones_cost_the_same(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     group = np.repeat(np.arange(4), 40).astype(np.int32)
     code = rng.integers(0, 12, 160).astype(np.int32)
-    limits = Limits(Fraction(1, 9))
-    expected = random_output_tables(code, code, group, ground, limits)[1].cost
+    limits = ColumnLimits(Fraction(1, 9))
+    expected = random_output_tables(code, code, group, metric, limits)[1].cost
     monkeypatch.setattr(shapes, "_MOST_ROWS", 3)  # everything goes to HiGHS
     monkeypatch.setattr(programs, "_FULL", 20)  # and not with all pairs
-    table, solved = random_output_tables(code, code, group, ground, limits)
+    table, solved = random_output_tables(code, code, group, metric, limits)
     assert solved.large == 4
     assert highest(dense(table, 12), group) <= limits.delta
     assert solved.cost >= expected - 1e-5
     assert solved.cost * (1 - solved.gap) <= expected * (1 + 1e-5) + 1e-5, "what is said about the gap is true"
-    if ground is LINE:
+    if metric is LINE:
         assert solved.cost == pytest.approx(expected, rel=1e-4)
 
 
@@ -328,9 +330,9 @@ def test_large_tables_and_small_ones_cost_the_same(ground: Ground, monkeypatch: 
 def test_thousands_of_different_numbers() -> None:
     rng = np.random.default_rng(5)
     code = rng.integers(0, 1500, 6000).astype(np.int32)
-    ground = Ground(np.sort(rng.random(1500)), NO_TREE)
+    metric = Metric(np.sort(rng.random(1500)), NO_TREE)
     one = np.zeros(6000, dtype=np.int32)
-    table, solved = random_output_tables(code, code, one, ground, Limits(Fraction(1, 10)))
+    table, solved = random_output_tables(code, code, one, metric, ColumnLimits(Fraction(1, 10)))
     columns = table.columns(one)
     assert all(10 * int(a) <= int(b) for a, b in zip(columns.likeliest, columns.everybody, strict=True))
     assert solved.large == 1
@@ -338,27 +340,27 @@ def test_thousands_of_different_numbers() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ground", [LINE, FLAT, TREE])
+@pytest.mark.parametrize("metric", [LINE, FLAT, TREE])
 @pytest.mark.parametrize("ceilings", [None, (Fraction(2, 5),) * 4, (Fraction(1, 4),) * 4])
 def test_tables_too_large_to_solve_are_made_smaller(
-    ground: Ground, ceilings: tuple[Fraction, ...] | None, monkeypatch: pytest.MonkeyPatch
+    metric: Metric, ceilings: tuple[Fraction, ...] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In pieces: limits are kept, also those that leave no room; it costs more, and nothing is said of how much."""
     rng = np.random.default_rng(4)
     code, values = rng.integers(0, 12, 300).astype(np.int32), (np.arange(300) % 4).astype(np.int32)
     group = np.repeat([0, 1], [220, 80]).astype(np.int32)
-    limits = Limits(Fraction(1, 20), ceilings)
-    expected = random_output_tables(code, values, group, ground, limits)[1]
+    limits = ColumnLimits(Fraction(1, 20), ceilings)
+    expected = random_output_tables(code, values, group, metric, limits)[1]
     for name, few in {"_FULL": 20, "_MOST_PAIRS": 30, "_WITH_CEILINGS": 100, "_FULL_WITH_CEILINGS": 150}.items():
         monkeypatch.setattr(programs, name, few)
     for name in ("_MOST_ROWS", "_WITH_CEILINGS"):
         monkeypatch.setattr(shapes, name, 3)
-    table, solved = random_output_tables(code, values, group, ground, limits)
-    assert_limits_are_kept(table, Drawn(code, values, group, ground, limits))
+    table, solved = random_output_tables(code, values, group, metric, limits)
+    assert_limits_are_kept(table, Drawn(code, values, group, metric, limits))
     assert solved.gap == 1.0
     assert expected.gap == 0
     assert solved.same == 0
-    all_the_same = sum(distances(ground, code[group == g], np.arange(12)).sum(axis=0).min() for g in (0, 1))
+    all_the_same = sum(distances(metric, code[group == g], np.arange(12)).sum(axis=0).min() for g in (0, 1))
     assert expected.cost - 1e-6 <= solved.cost < all_the_same / 2
 
 
@@ -389,7 +391,7 @@ def test_a_table_nobody_can_solve_shows_the_same_for_all(monkeypatch: pytest.Mon
     monkeypatch.setattr(large_tables, "_highs", lambda *arguments: None)
     group = np.repeat([0, 1], 10).astype(np.int32)
     code = np.tile(np.arange(10), 2).astype(np.int32)
-    table, solved = random_output_tables(code, code, group, LINE, Limits(Fraction(1, 4)), solver="highs")
+    table, solved = random_output_tables(code, code, group, LINE, ColumnLimits(Fraction(1, 4)), solver="highs")
     assert highest(dense(table, 12), group) == Fraction(1, 10)
     assert solved.gap == 1.0
 
@@ -402,10 +404,10 @@ def test_rounding_does_not_spoil_a_large_table(delta: str, ceilings: tuple[Fract
     rng = np.random.default_rng(3)
     position, values = np.sort(rng.random(100)), (np.arange(100) % 4).astype(np.int32)
     code, one = np.arange(100, dtype=np.int32), np.zeros(100, dtype=np.int32)
-    limits = Limits(Fraction(delta), ceilings)
-    table, solved = random_output_tables(code, values, one, Ground(position, NO_TREE), limits, solver="highs")
+    limits = ColumnLimits(Fraction(delta), ceilings)
+    table, solved = random_output_tables(code, values, one, Metric(position, NO_TREE), limits, solver="highs")
     assert (solved.large, solved.same) == (1, 0)
-    again = random_output_tables(code, values, one, Ground(position, NO_TREE), limits)[1]
+    again = random_output_tables(code, values, one, Metric(position, NO_TREE), limits)[1]
     assert solved.cost == pytest.approx(again.cost, rel=1e-4)
     columns = table.columns(one)
     assert not columns.above(limits.delta).any()
@@ -417,9 +419,9 @@ def test_groups_hardly_larger_than_they_must_be(people: int, delta: Fraction) ->
     """All numbers different and few bundles possible: where the simplex takes most steps."""
     position = np.sort(np.random.default_rng(people).random(people))
     code, one = np.arange(people, dtype=np.int32), np.zeros(people, dtype=np.int32)
-    ground = Ground(position, NO_TREE)
-    table, solved = random_output_tables(code, code, one, ground, Limits(delta), average=1)
-    again = random_output_tables(code, code, one, ground, Limits(delta), average=1, solver="highs")[1]
+    metric = Metric(position, NO_TREE)
+    table, solved = random_output_tables(code, code, one, metric, ColumnLimits(delta), average=1)
+    again = random_output_tables(code, code, one, metric, ColumnLimits(delta), average=1, solver="highs")[1]
     assert solved.cost == pytest.approx(again.cost, rel=1e-4)
     assert not table.columns(one).above(delta).any()
 
@@ -427,15 +429,15 @@ def test_groups_hardly_larger_than_they_must_be(people: int, delta: Fraction) ->
 def test_a_table_the_simplex_gives_up_on_goes_to_highs(monkeypatch: pytest.MonkeyPatch) -> None:
     group = np.repeat(np.arange(3), 10).astype(np.int32)
     code = np.tile([0, 0, 1, 3, 4, 7, 8, 9, 9, 11], 3).astype(np.int32)
-    expected = random_output_tables(code, code, group, LINE, Limits(Fraction(1, 4)))[1]
+    expected = random_output_tables(code, code, group, LINE, ColumnLimits(Fraction(1, 4)))[1]
     solve = solving.solve_small
 
     def gives_up(*arguments: Any) -> Any:
         found = solve(*arguments)
-        return found._replace(aside=np.full_like(found.aside, -1.0))
+        return found._replace(reserve=np.full_like(found.reserve, -1.0))
 
     monkeypatch.setattr(solving, "solve_small", gives_up)
-    table, solved = random_output_tables(code, code, group, LINE, Limits(Fraction(1, 4)))
+    table, solved = random_output_tables(code, code, group, LINE, ColumnLimits(Fraction(1, 4)))
     assert solved.cost == pytest.approx(expected.cost, rel=1e-5)
     assert highest(dense(table, 12), group) <= Fraction(1, 4)
 
@@ -445,11 +447,14 @@ def test_drawing_follows_the_table() -> None:
     rng, width = np.random.default_rng(1), len(set(AGES))
     drawn = np.stack([table.draw(rng) for _ in range(4000)])
     for person, row in enumerate(dense(table, width)):
-        seen, chance = np.bincount(drawn[:, person], minlength=width), np.array([float(p) for p in row])
-        assert not seen[chance == 0].any()
-        if (chance > 0).sum() > 1:
-            common = chance > 1e-3
-            assert chisquare(seen[common], chance[common] / chance[common].sum() * seen[common].sum()).pvalue > 1e-5
+        seen, probability = np.bincount(drawn[:, person], minlength=width), np.array([float(p) for p in row])
+        assert not seen[probability == 0].any()
+        if (probability > 0).sum() > 1:
+            common = probability > 1e-3
+            assert (
+                chisquare(seen[common], probability[common] / probability[common].sum() * seen[common].sum()).pvalue
+                > 1e-5
+            )
 
 
 def answer_of(tables: list[int], cost: list[float], gap: float = 0.0) -> shapes.Answer:
@@ -462,7 +467,7 @@ def answer_of(tables: list[int], cost: list[float], gap: float = 0.0) -> shapes.
 def test_answers_are_joined_in_the_order_of_their_shapes() -> None:
     first, second = answer_of([1, 0], [5.0, 2.0], gap=0.5), answer_of([0], [9.0])
     both = shapes.joined([(np.array([2, 0]), first), (np.array([1]), second)])
-    assert (both.cost.tolist(), both.aside.tolist(), both.gap) == ([2, 9, 5], [0.2, 0.9, 0.5], 0.5)
+    assert (both.cost.tolist(), both.reserve.tolist(), both.gap) == ([2, 9, 5], [0.2, 0.9, 0.5], 0.5)
     assert both.cost[both.entries.table].tolist() == both.entries.weight.tolist()
 
 
@@ -474,9 +479,13 @@ def test_an_answer_for_some_of_the_shapes() -> None:
 
 
 def test_what_is_asked_of_people_in_parts() -> None:
-    task = shapes.Task(LINE, Limits(Fraction(1, 2), (Fraction(1, 3),)), solver="highs")
-    parts = task.of_parts(4)
+    problem = shapes.TableProblem(LINE, ColumnLimits(Fraction(1, 2), (Fraction(1, 3),)), solver="highs")
+    parts = problem.of_parts(4)
     assert (parts.limits.delta, parts.limits.ceilings) == (Fraction(1, 8), (Fraction(1, 3),))
-    assert parts.limits.total * 4 == task.limits.total
-    assert (task.most_rows, parts.solver) == (0, "highs")
-    assert shapes.Task(LINE, task.limits).most_rows > shapes.Task(LINE, Limits(Fraction(1, 2))).most_rows > 0
+    assert parts.limits.total * 4 == problem.limits.total
+    assert (problem.most_rows, parts.solver) == (0, "highs")
+    assert (
+        shapes.TableProblem(LINE, problem.limits).most_rows
+        > shapes.TableProblem(LINE, ColumnLimits(Fraction(1, 2))).most_rows
+        > 0
+    )

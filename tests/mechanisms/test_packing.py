@@ -68,8 +68,8 @@ def is_kept(people: Table, model: Model, partition: Partition) -> bool:
 
 
 def is_served(people: Table, model: Model) -> bool:
-    caps = [part.caps(people.counts) for part in model.parts() if part.about != "identity"]
-    return all(each is not None and not each.sets for each in caps)
+    limits = [part.caps(people.counts) for part in model.parts() if part.about != "identity"]
+    return all(each is not None and not each.sets for each in limits)
 
 
 @given(data=st.data(), numeric_as=st.sampled_from(["range", "set"]), seed=st.integers(0, 2**32))

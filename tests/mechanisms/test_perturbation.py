@@ -37,7 +37,7 @@ def counts(*given: int) -> Any:
     return np.array(given, dtype=np.int64)
 
 
-def caps(model: Model, people: Any) -> Limits:
+def limits_of(model: Model, people: Any) -> Limits:
     found = model.caps(people)
     assert found is not None
     return found
@@ -68,7 +68,7 @@ def test_the_theorem_of_the_paper_fails_for_common_values(
     people: tuple[int, ...], belief: float, allowed: float
 ) -> None:
     with pytest.raises(UnreachableGuarantee, match=f"with {belief:.3g} where {allowed:.3g} is allowed"):
-        paper_channel(counts(*people), caps(BetaLikeness(1), counts(*people)))
+        paper_channel(counts(*people), limits_of(BetaLikeness(1), counts(*people)))
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,14 @@ def test_the_theorem_of_the_paper_fails_for_common_values(
     [((60, 20, 20), 271.9, 3.23), ((40, 30, 20, 10), 39.8, 6.26), ((1,) * 7, 30.0, 30.0)],
 )
 def test_variances_are_those_of_the_analysis(people: tuple[int, ...], paper: float, repaired: float) -> None:
-    limits, shares = caps(BetaLikeness(1), counts(*people)), np.array(people) / sum(people)
+    limits, shares = limits_of(BetaLikeness(1), counts(*people)), np.array(people) / sum(people)
     assert count_variance(paper_channel(counts(*people), limits).matrix, shares) == pytest.approx(paper, rel=1e-3)
     assert count_variance(repaired_channel(counts(*people), limits).matrix, shares) == pytest.approx(repaired, rel=2e-3)
 
 
 def test_the_repaired_channel_uses_up_every_ceiling() -> None:
     people = counts(50, 30, 15, 5)
-    limits = caps(BetaLikeness(2), people)
+    limits = limits_of(BetaLikeness(2), people)
     made = repaired_channel(people, limits)
     for i in range(4):
         assert float(posterior(made, people, i, i)) == pytest.approx(float(limits.ceiling[i]), rel=1e-9)
@@ -92,7 +92,7 @@ def test_the_repaired_channel_uses_up_every_ceiling() -> None:
 
 def test_a_searched_channel_has_less_variance_and_stays_sound() -> None:
     for people, best in (((40, 30, 20, 10), 2.39), ((1,) * 7, 5.15), ((60, 20, 20), 3.0)):
-        limits = caps(BetaLikeness(1), counts(*people))
+        limits = limits_of(BetaLikeness(1), counts(*people))
         found = variance_channel(counts(*people), limits)
         assert count_variance(found.matrix, np.array(people) / sum(people)) < best
         assert not slowly_breaking(found, people, limits)
@@ -119,7 +119,7 @@ MODELS: list[Model] = [
 
 @given(priors(), st.sampled_from(MODELS))
 def test_no_belief_exceeds_its_ceiling_for_any_table(people: Any, model: Model) -> None:
-    limits = caps(model, people)
+    limits = limits_of(model, people)
     assume(all(Fraction(int(n), int(people.sum())) < c for n, c in zip(people, limits.ceiling, strict=True)))
     made = repaired_channel(people, limits)
     assert not slowly_breaking(made, people, limits)
@@ -129,7 +129,7 @@ def test_no_belief_exceeds_its_ceiling_for_any_table(people: Any, model: Model) 
 
 @given(priors(), st.sampled_from(MODELS))
 def test_the_channel_of_the_paper_is_sound_or_refused(people: Any, model: Model) -> None:
-    limits = caps(model, people)
+    limits = limits_of(model, people)
     try:
         made = paper_channel(people, limits)
     except OneoffError:
@@ -141,7 +141,7 @@ def test_the_channel_of_the_paper_is_sound_or_refused(people: Any, model: Model)
 @settings(max_examples=2000)
 @given(st.lists(st.integers(1, 10**6), min_size=2, max_size=60), st.sampled_from(MODELS))
 def test_two_thousand_priors(people: list[int], model: Model) -> None:
-    limits, everybody = caps(model, counts(*people)), sum(people)
+    limits, everybody = limits_of(model, counts(*people)), sum(people)
     assume(all(Fraction(n, everybody) < c for n, c in zip(people, limits.ceiling, strict=True)))
     assert not breaking(repaired_channel(counts(*people), limits).joint(counts(*people)), limits).any()
 
@@ -162,7 +162,7 @@ def test_one_value_is_published_as_it_is() -> None:
 
 def test_absent_values_are_never_shown() -> None:
     people = counts(50, 0, 30, 20)
-    limits = caps(BetaLikeness(1), people)
+    limits = limits_of(BetaLikeness(1), people)
     made = repaired_channel(people, limits)
     shown = made.draw(np.repeat(np.arange(4), people), np.random.default_rng(1))
     assert set(shown.tolist()) <= {0, 2, 3}
@@ -171,7 +171,7 @@ def test_absent_values_are_never_shown() -> None:
 
 def test_a_value_that_may_become_certain_replaces_nobody() -> None:
     people = counts(80, 10, 10)  # .8 * 2 > 1: basic beta-likeness leaves it open
-    made = repaired_channel(people, caps(BasicBetaLikeness(1), people))
+    made = repaired_channel(people, limits_of(BasicBetaLikeness(1), people))
     assert made.weight[0, 1] == made.weight[0, 2] == 0
 
 
@@ -191,7 +191,7 @@ def test_bad_input_is_refused() -> None:
 
 def test_values_are_drawn_as_the_channel_says() -> None:
     people = counts(60_000, 30_000, 10_000)
-    made = repaired_channel(people, caps(BetaLikeness(1), people))
+    made = repaired_channel(people, limits_of(BetaLikeness(1), people))
     true = np.repeat(np.arange(3), people)
     shown = made.draw(true, np.random.default_rng(3))
     for i in range(3):

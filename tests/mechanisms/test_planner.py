@@ -29,9 +29,9 @@ Ints = npt.NDArray[np.int64]
 
 
 def bounds_of(model: Model, counts: Ints) -> Limits:
-    caps, total = model.caps(counts), int(counts.sum())
-    assert caps is not None
-    return caps.with_least_size(model.rule(counts, total).least_size).up_to(total)
+    limits, total = model.caps(counts), int(counts.sum())
+    assert limits is not None
+    return limits.with_least_size(model.rule(counts, total).least_size).up_to(total)
 
 
 def assert_kept(levels: list[Level], counts: Ints, bounds: Limits) -> None:
@@ -40,7 +40,7 @@ def assert_kept(levels: list[Level], counts: Ints, bounds: Limits) -> None:
     assert np.array_equal(np.bincount(used, minlength=len(counts)), counts)
     for level in levels:
         buckets = len(level.slots)
-        assert not level.apart, "matching would have to look at values"
+        assert not level.distinct, "matching would have to look at values"
         assert buckets >= bounds.least_size
         ordered = np.sort(level.slots, axis=1)
         fresh = np.diff(ordered, axis=1, prepend=-1) != 0

@@ -16,6 +16,7 @@ from oneoff.kernels.ring import lexicographic_parts, swap_between
 from oneoff.mechanisms.heterogeneous.ring import arranged, ring, rings
 from oneoff.mechanisms.space import space_of
 from oneoff.models import BetaLikeness, Counts, DeltaProbability, Joined, KAnonymity, LDiversity, Model
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Links, Partition
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Ragged
@@ -320,5 +321,5 @@ def test_loses_less_than_the_authors_ring_on_census(l: int, gcp: float, data_dir
     rng = np.random.default_rng(1)
     links = ring(table, LDiversity(l), rng=rng)
     assert isinstance(links, Links)
-    release = generalize_each(table, links, LDiversity(l), method="ring", against="reader", rng=rng)
+    release = generalize_each(table, links, LDiversity(l), method="ring", against=Adversary.READER, rng=rng)
     assert utility(release, table, domains=NOMINAL).gcp < 0.7 * gcp

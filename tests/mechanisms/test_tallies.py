@@ -16,6 +16,7 @@ import oneoff
 from oneoff.errors import BadValue, DamagedRelease, MethodMismatch, RoleConflict, UnreachableGuarantee
 from oneoff.mechanisms.tallies import field_size_for, tallies
 from oneoff.models import BetaLikeness, Joined, KAnonymity, parse
+from oneoff.models.adversary import Adversary
 from oneoff.publish import publish
 from oneoff.releases import Tallied
 from oneoff.table import Table
@@ -190,7 +191,13 @@ def test_estimates_are_right_on_average_and_intervals_hold_what_they_say(people:
     drawn, inside = [], 0
     for seed in range(1000):
         release = tally(
-            people, plan, model, method="tallies", against="anyone", rng=np.random.default_rng(seed), seeded=True
+            people,
+            plan,
+            model,
+            method="tallies",
+            against=Adversary.ANYONE,
+            rng=np.random.default_rng(seed),
+            seeded=True,
         )
         drawn.append(release.estimates)
         answer = release.count({"occupation": people.sensitive.labels[:3].tolist()})  # type: ignore[union-attr]

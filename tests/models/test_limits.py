@@ -24,7 +24,7 @@ def limits(draw: st.DrawFn, values: int = 4) -> Limits:
     floor = draw(st.none() | st.lists(st.fractions(0, Fraction(1, 3), max_denominator=50), min_size=4, max_size=4))
     ends = st.tuples(st.integers(0, values - 2), st.integers(2, values)).filter(lambda pair: pair[1] - pair[0] > 1)
     sets = draw(st.dictionaries(ends, SHARES, max_size=2))
-    found = tuple((low, high, cap) for (low, high), cap in sets.items())
+    found = tuple((low, high, ceiling) for (low, high), ceiling in sets.items())
     return Limits(tuple(ceiling), None if floor is None else tuple(floor), found, draw(st.integers(1, 6)))
 
 
@@ -36,7 +36,7 @@ def keeps(promise: Limits, group: list[int]) -> bool:
     return (
         size >= promise.least_size
         and all(low <= share <= high for low, share, high in zip(floors, shares, promise.ceiling, strict=True))
-        and all(sum(shares[low:high]) <= cap for low, high, cap in promise.sets)
+        and all(sum(shares[low:high]) <= ceiling for low, high, ceiling in promise.sets)
     )
 
 
@@ -58,7 +58,7 @@ def test_the_minimum_is_both_at_once(one: Limits, other: Limits, group: list[int
 @given(limits(), st.integers(1, 40))
 def test_most_and_least_are_whole_people(promise: Limits, size: int) -> None:
     small = promise.up_to(40)
-    assert small.most(size).tolist() == [int(min(cap, 1) * size) for cap in promise.ceiling]
+    assert small.most(size).tolist() == [int(min(ceiling, 1) * size) for ceiling in promise.ceiling]
     assert small.least(size).tolist() == [-int(-low * size // 1) for low in promise.floor or [Fraction(0)] * 4]
 
 

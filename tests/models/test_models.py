@@ -140,15 +140,15 @@ def test_sets_have_ceilings_like_values(data: st.DataObject) -> None:
     ends = st.tuples(st.integers(0, values - 1), st.integers(1, values)).filter(lambda pair: pair[0] < pair[1])
     share = st.fractions(0, 1, max_denominator=30)
     some = st.lists(st.tuples(ends, share), max_size=5)
-    caps = []
+    limits = []
     for chosen in (data.draw(some), data.draw(some)):
-        sets = tuple((low, high, cap) for (low, high), cap in dict(chosen).items())
-        caps.append(Limits((Fraction(1),) * values, None, sets))
-        expected = [any(sum(g[low:high]) > cap * sum(g) for low, high, cap in sets) for g in groups]
-        assert caps[-1].failing(Counts.of(groups)).tolist() == expected
-    both = caps[0].minimum(caps[1])
+        sets = tuple((low, high, ceiling) for (low, high), ceiling in dict(chosen).items())
+        limits.append(Limits((Fraction(1),) * values, None, sets))
+        expected = [any(sum(g[low:high]) > ceiling * sum(g) for low, high, ceiling in sets) for g in groups]
+        assert limits[-1].failing(Counts.of(groups)).tolist() == expected
+    both = limits[0].minimum(limits[1])
     assert len({part[:2] for part in both.sets}) == len(both.sets)
-    broken = caps[0].failing(Counts.of(groups)) | caps[1].failing(Counts.of(groups))
+    broken = limits[0].failing(Counts.of(groups)) | limits[1].failing(Counts.of(groups))
     assert both.failing(Counts.of(groups)).tolist() == broken.tolist()
 
 
@@ -239,24 +239,24 @@ def test_the_whole_table_keeps_every_reachable_promise(case: tuple[Model, tuple[
         assert model.holds(prior, prior)
 
 
-# --- caps
+# --- ceilings
 
 
 @given(cases())
 def test_caps_say_how_many_people_may_have_a_value(case: Case) -> None:
     model, groups, prior = case
-    caps = model.caps(prior)
+    limits = model.caps(prior)
     capped = not isinstance(
         model, KAnonymity | DeltaProbability | DistinctLDiversity | EntropyLDiversity | RecursiveLDiversity | TCloseness
     )
-    assert (caps is not None) is capped
-    if caps is None:
+    assert (limits is not None) is capped
+    if limits is None:
         return
     for group in groups:
         size = sum(group)
-        fits = all(count <= math.floor(cap * size) for count, cap in zip(group, caps.ceiling, strict=True))
-        fits_most = all(count <= caps.up_to(size).most(size)[value] for value, count in enumerate(group))
-        floors = caps.floor or (Fraction(0),) * len(group)
+        fits = all(count <= math.floor(ceiling * size) for count, ceiling in zip(group, limits.ceiling, strict=True))
+        fits_most = all(count <= limits.up_to(size).most(size)[value] for value, count in enumerate(group))
+        floors = limits.floor or (Fraction(0),) * len(group)
         enough = all(count >= math.ceil(floor * size) for count, floor in zip(group, floors, strict=True))
         assert fits is fits_most
         assert model.holds(group, prior) is (fits and enough)
@@ -266,9 +266,9 @@ def test_caps_say_how_many_people_may_have_a_value(case: Case) -> None:
 def test_joined_caps_are_the_lowest(table: tuple[Groups, list[int]], data: st.DataObject) -> None:
     groups, prior = table
     parts = (LDiversity(2), BetaLikeness(data.draw(st.integers(0, 3))), DeltaDisclosure(2))
-    caps = Joined(parts).caps(prior)
-    assert caps is not None
-    assert caps.failing(Counts.of(groups)).tolist() == [not keeps(Joined(parts), group, prior) for group in groups]
+    limits = Joined(parts).caps(prior)
+    assert limits is not None
+    assert limits.failing(Counts.of(groups)).tolist() == [not keeps(Joined(parts), group, prior) for group in groups]
     assert Joined((KAnonymity(2), DistinctLDiversity(2))).caps(prior) is None
 
 
@@ -293,7 +293,7 @@ def test_disclosed_halves_keep_no_enhanced_beta() -> None:
 
 
 def test_enhanced_beta_is_the_logarithm_for_common_values() -> None:
-    prior = [60, 20, 20]  # the cap of the first is 0.6 (1 - ln 0.6) = 0.906...
+    prior = [60, 20, 20]  # the ceiling of the first is 0.6 (1 - ln 0.6) = 0.906...
     assert BetaLikeness(5).holds([906, 47, 47], prior)
     assert not BetaLikeness(5).holds([907, 47, 46], prior)
     assert BetaLikeness(5).level([906, 47, 47], prior) == Fraction(906, 600) - 1
@@ -315,11 +315,11 @@ def test_two_sided_beta_is_the_logarithm_for_common_values() -> None:
     prior, model = [1, 1], TwoSidedBetaLikeness(5)
     assert model.holds([29_530_806, 70_469_194], prior)
     assert not model.holds([29_530_805, 70_469_195], prior)
-    caps = model.caps(prior)
-    assert caps.floor is not None
+    limits = model.caps(prior)
+    assert limits.floor is not None
     below, above = (Fraction(str(math.log(2))) + Fraction(sign, 10**14) for sign in (-1, 1))
-    assert 1 / (2 * (1 + above)) < caps.floor[0] < 1 / (2 * (1 + below))
-    assert caps.floor[0] * caps.ceiling[0] == Fraction(1, 4)  # the same factor both ways
+    assert 1 / (2 * (1 + above)) < limits.floor[0] < 1 / (2 * (1 + below))
+    assert limits.floor[0] * limits.ceiling[0] == Fraction(1, 4)  # the same factor both ways
     for count in range(1, 60):  # the exact comparison: 1/(2q) <= 1 + ln 2, that is exp(1/(2q) - 1) <= 2
         assert model.holds([count, 100 - count], prior) is keeps(model, [count, 100 - count], prior)
 
@@ -380,8 +380,13 @@ def test_l_diversity_is_about_shares_not_distinct_values() -> None:
 
 
 def test_a_value_outside_the_prior_is_never_believed() -> None:
-    caps: tuple[Model, ...] = (BasicBetaLikeness(100), BetaLikeness(100), TwoSidedBetaLikeness(100), FPrivacy(100, 0))
-    for model in (*caps, DeltaDisclosure(100)):
+    relative: tuple[Model, ...] = (
+        BasicBetaLikeness(100),
+        BetaLikeness(100),
+        TwoSidedBetaLikeness(100),
+        FPrivacy(100, 0),
+    )
+    for model in (*relative, DeltaDisclosure(100)):
         assert model.level([1, 1], [1, 0]) == math.inf
         assert not model.holds([1, 1], [1, 0])
 
@@ -492,16 +497,16 @@ def test_only_promises_that_compare_with_the_whole_table_need_its_prior() -> Non
             relative.holds([1, 1])
 
 
-def test_caps_for_other_values_are_refused() -> None:
-    caps = ValueCaps({"a": "0.5", "b": "0.6"})
-    with pytest.raises(BadGuarantee, match="caps"):
-        caps.holds([1, 1, 1], [1, 1, 1])
+def test_ceilings_for_other_values_are_refused() -> None:
+    named = ValueCaps({"a": "0.5", "b": "0.6"})
+    with pytest.raises(BadGuarantee, match="ceilings"):
+        named.holds([1, 1, 1], [1, 1, 1])
     labels = np.array(["b", "a"], dtype=object)
-    bound = caps.bind(Attribute("d", "categorical", labels))
+    bound = named.bind(Attribute("d", "categorical", labels))
     assert bound.holds([6, 4], [1, 1])
     assert not bound.holds([4, 6], [1, 1])
-    with pytest.raises(BadGuarantee, match="no cap for: c; unknown values: b"):
-        caps.bind(Attribute("d", "categorical", np.array(["a", "c"], dtype=object)))
+    with pytest.raises(BadGuarantee, match="no ceiling for: c; unknown values: b"):
+        named.bind(Attribute("d", "categorical", np.array(["a", "c"], dtype=object)))
 
 
 @given(cases())

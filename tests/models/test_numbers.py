@@ -143,13 +143,13 @@ def test_logarithms_are_worked_out_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cap", "size", "most"), [("0.29", 100, 29), ("0.58", 50, 29), ("1/49", 49, 1), ("0.07", 100, 7), ("1/3", 3, 1)]
+    ("ceiling", "size", "most"), [("0.29", 100, 29), ("0.58", 50, 29), ("1/49", 49, 1), ("0.07", 100, 7), ("1/3", 3, 1)]
 )
-def test_no_person_is_lost_or_gained_at_a_cap(cap: str, size: int, most: int) -> None:
-    caps = Limits((Fraction(cap), Fraction(1)))
-    assert caps.up_to(size).most(size)[0] == most
-    assert not caps.failing(Counts.of([most, size - most])).any()
-    assert caps.failing(Counts.of([most + 1, size - most - 1])).all()
+def test_no_person_is_lost_or_gained_at_a_ceiling(ceiling: str, size: int, most: int) -> None:
+    limits = Limits((Fraction(ceiling), Fraction(1)))
+    assert limits.up_to(size).most(size)[0] == most
+    assert not limits.failing(Counts.of([most, size - most])).any()
+    assert limits.failing(Counts.of([most + 1, size - most - 1])).all()
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_f_privacy_counts_as_its_integer_formula(theta: int, n: int, o: int, siz
 
 
 @given(st.fractions(0, 1), st.integers(1, 200), st.integers(0, 200))
-def test_ratios_decide_as_the_cap_itself(cap: Fraction, size: int, count: int) -> None:
+def test_ratios_decide_as_the_ceiling_itself(ceiling: Fraction, size: int, count: int) -> None:
     count = min(count, size)
-    caps = Limits((cap, Fraction(1)))
-    numerator, denominator = caps.up_to(size).rows[:2]
-    fits = Fraction(count, size) <= cap
+    limits = Limits((ceiling, Fraction(1)))
+    numerator, denominator = limits.up_to(size).rows[:2]
+    fits = Fraction(count, size) <= ceiling
     assert (count * int(denominator[0]) <= int(numerator[0]) * size) is fits
-    assert (count <= int(caps.up_to(size).most(size)[0])) is fits
+    assert (count <= int(limits.up_to(size).most(size)[0])) is fits

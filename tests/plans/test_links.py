@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import oneoff
 from oneoff.errors import OneoffError
 from oneoff.models import KAnonymity
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Links
 from oneoff.releases import generalize_each
 from oneoff.table import Table
@@ -55,7 +56,7 @@ def test_every_record_shows_the_tightest_box_around_its_cover(data: st.DataObjec
     form = data.draw(st.sampled_from(["range", "set"]))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     release = generalize_each(
-        table, links, KAnonymity(width), method="ring", against="insider", rng=rng, numeric_as=form
+        table, links, KAnonymity(width), method="ring", against=Adversary.INSIDER, rng=rng, numeric_as=form
     )
     assert release.group is None
     assert release.graph is not None

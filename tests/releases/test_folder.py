@@ -34,10 +34,18 @@ def release(people: Table) -> oneoff.Generalized:
     return replace(made, private_half=lambda: {**made.private_half(), "report.html": b"<html>drawn elsewhere</html>"})
 
 
+@pytest.fixture
+def boxes(people: Table) -> oneoff.Generalized:
+    """The same without tallies."""
+    made = publish(people, "l-diversity:3", seed=20260101, options={"columns": "box"}).release
+    return replace(made, private_half=dict)
+
+
 def test_both_halves_and_nothing_else(release: oneoff.Generalized, tmp_path: Path) -> None:
     folder = release.write(tmp_path / "out", csv=True)
     assert {p.name for p in folder.iterdir()} == {"public", "private"}
-    assert {p.name for p in (folder / "public").iterdir()} == {"data.parquet", "data.csv", "release.json"}
+    tables = {f"{name}.{kind}" for name in ("data", "columns", "microdata") for kind in ("parquet", "csv")}
+    assert {p.name for p in (folder / "public").iterdir()} == {*tables, "release.json"}
     private = {p.name for p in (folder / "private").iterdir()}
     assert private == {"verdict.json", "summary.json", "report.html", "links.parquet", "seed", "job.toml"}
     assert [p.name for p in tmp_path.iterdir()] == ["out"], "nothing is left aside"
@@ -213,7 +221,7 @@ def forged(public: Path, change: dict[str, object], rows: pa.Table | None = None
     if rows is not None:
         pq.write_table(rows, public / "data.parquet")
     described = json.loads((public / "release.json").read_text()) | change
-    described["files"] = {"data.parquet": hashlib.sha256((public / "data.parquet").read_bytes()).hexdigest()}
+    described["files"] = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in public.glob("*.parquet")}
     (public / "release.json").write_text(json.dumps(described))
 
 
@@ -228,8 +236,8 @@ def test_a_forged_promise_does_not_verify(release: oneoff.Generalized, tmp_path:
     assert verdict.people_above > 0
 
 
-def test_records_left_out_do_not_verify(release: oneoff.Generalized, tmp_path: Path) -> None:
-    public = release.write(tmp_path / "out") / "public"
+def test_records_left_out_do_not_verify(boxes: oneoff.Generalized, tmp_path: Path) -> None:
+    public = boxes.write(tmp_path / "out") / "public"
     rest = pq.read_table(public / "data.parquet").slice(3)
     forged(public, {"rows": rest.num_rows, "groups": len(set(rest["group"].to_pylist()))}, rest)
     verdict = oneoff.verify(public)
@@ -260,6 +268,9 @@ def test_a_recipient_is_told_who_was_checked_not_what_the_file_claims(
     public = release.write(tmp_path / "out") / "public"
     forged(public, {"stands_against": "insider"})
     assert oneoff.verify(public).against == "reader"
+    forged(public, {"stands_against": "the postman"})
+    with pytest.raises(DamagedRelease, match="the postman"):
+        oneoff.verify(public)
 
 
 def test_the_private_half_is_for_its_owner_only(release: oneoff.Generalized, tmp_path: Path) -> None:
@@ -274,8 +285,9 @@ def test_printing_shows_nobodys_data(release: oneoff.Generalized, people: Table)
         assert "array" not in text
 
 
-def test_one_group_with_two_boxes_does_not_verify(release: oneoff.Generalized, tmp_path: Path) -> None:
-    public = release.write(tmp_path / "out") / "public"
+@pytest.mark.parametrize("form", ["release", "boxes"])
+def test_one_group_with_two_boxes_does_not_verify(form: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    public = request.getfixturevalue(form).write(tmp_path / "out") / "public"
     table = pq.read_table(public / "data.parquet")
     ages = table["age_max"].to_numpy().copy()
     ages[0] += 1
@@ -310,11 +322,12 @@ def emptied(table: pa.Table) -> pa.Table:
     return table.set_column(table.column_names.index("gender"), "gender", sets)
 
 
+@pytest.mark.parametrize("form", ["release", "boxes"])
 @pytest.mark.parametrize("change", [padded, everyone_alone, backwards, doubled, emptied])
 def test_records_that_are_not_as_described_are_damage(
-    change: Callable[[pa.Table], pa.Table], release: oneoff.Generalized, tmp_path: Path
+    change: Callable[[pa.Table], pa.Table], form: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    public = release.write(tmp_path / "out") / "public"
+    public = request.getfixturevalue(form).write(tmp_path / "out") / "public"
     forged(public, {}, change(pq.read_table(public / "data.parquet")))
     with pytest.raises(DamagedRelease):
         oneoff.verify(public)

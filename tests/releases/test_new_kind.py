@@ -21,6 +21,7 @@ from oneoff.audit.recognition import LOOKS, in_files, recognition
 from oneoff.audit.verdict import Verdict
 from oneoff.errors import BadValue, DamagedRelease
 from oneoff.models import Model, parse
+from oneoff.models.adversary import Adversary
 from oneoff.releases import KINDS, Estimate, Exact
 from oneoff.releases.columns import read_exact, shown
 from oneoff.releases.estimate import estimated
@@ -76,7 +77,7 @@ class Apart(Exact):
 def set_apart(table: Table, model: Model, rng: np.random.Generator) -> Apart:
     person = rng.permutation(table.rows)
     codes = table.codes[person]
-    return Apart(**of_people(table, person), method="apart", model=model, against="insider", codes=codes)
+    return Apart(**of_people(table, person), method="apart", model=model, against=Adversary.INSIDER, codes=codes)
 
 
 # --- 2. its judge
@@ -87,7 +88,7 @@ def judge_apart(release: Apart, table: Table | None, model: Model, before: Risk 
     values = np.repeat(np.arange(len(release.counts)), release.counts).astype(np.int32)
     everybody, classes = np.zeros(release.rows, dtype=np.int64), look_alikes(list(release.codes.T))
     crowds = Crowds.of_groups(everybody, values, release.counts, release.sensitive, place="table")
-    return judge(model, replace(crowds, identity=classes), against="insider", before=before)
+    return judge(model, replace(crowds, identity=classes), against=Adversary.INSIDER, before=before)
 
 
 # --- 3. its measures

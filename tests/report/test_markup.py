@@ -21,7 +21,7 @@ from oneoff.publish import publish
 from oneoff.report import report_html
 from oneoff.report.comparison import comparison_html
 from oneoff.report.markup import Figure, Grid, _templates, render
-from oneoff.report.plots import caps_plot, comparison_plot, loss_plot
+from oneoff.report.plots import ceilings_plot, comparison_plot, loss_plot
 from oneoff.table import Table
 from tests.pages import PageReader, addresses
 
@@ -111,7 +111,7 @@ def test_names_of_methods_and_reasons_are_never_markup() -> None:
 def test_labels_in_plots_are_never_markup() -> None:
     for drawn in (
         loss_plot({SCRIPT: 0.5}, f"of {SCRIPT}"),
-        caps_plot([SCRIPT, '"><b>'], [0.1, 0.2], [0.2, 0.4]),
+        ceilings_plot([SCRIPT, '"><b>'], [0.1, 0.2], [0.2, 0.4]),
         comparison_plot([SCRIPT], {SCRIPT: [0.1], "b": [0.2]}),
     ):
         read = PageReader(drawn)

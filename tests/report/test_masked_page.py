@@ -35,7 +35,7 @@ def test_both_promises_by_their_names(people: Table, joint: bool) -> None:
         assert f"{other} delta-probability" not in text
         assert "Who is behind a record" in text
         assert "alone in their group" not in text, "there are no groups to be alone in"
-    assert ("groups and chances staying secret" in page) != joint
+    assert ("groups and probabilities staying secret" in page) != joint
     assert "P_match" in page
     assert "GCP" not in page, "nothing is said that does not apply"
     assert page.count("<svg") == (5 if joint else 4), "sizes of hidden groups say nothing about several columns"
@@ -60,14 +60,14 @@ def test_beside_the_yes_stands_what_all_columns_give_away(people: Table, by_colu
     tiles = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", page)
     shown = [figure for _, figure in tiles]
     assert {f"{share:.2%}" for share in (view.found, view.posterior.own, view.belief.own)} <= set(shown)
-    assert not [name for name, _ in tiles if "certain" in name or "highest chance" in name or name == "groups"]
-    assert f'also knows the hidden groups and the chances</td><td class="number">{view.posterior.own:.2%}' in page
+    assert not [name for name, _ in tiles if "certain" in name or "highest probability" in name or name == "groups"]
+    assert f'also knows the hidden groups and the probabilities</td><td class="number">{view.posterior.own:.2%}' in page
 
 
 def test_a_promise_about_records_is_a_plain_yes(people: Table) -> None:
     page = written(publish(people, PROMISE, method="mutual-cover", seed=1, options={"joint": True}), people)
     assert '<div class="badge">Yes</div>' in page
-    assert "highest chance of recognising anyone" in page
+    assert "highest probability of recognising anyone" in page
     assert "After, it is the hidden group" in page
     assert "no belief about any person may pass" in page, "here it is true"
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from oneoff import Table, audit, models, read_table, sample
+from oneoff.models.adversary import Adversary
 from oneoff.publish import Outcome, publish
 from oneoff.report import report_html
-from oneoff.report.plots import _belief_bins, _size_edges, _size_names, caps_plot, loss_plot, matching_plot
+from oneoff.report.plots import _belief_bins, _size_edges, _size_names, ceilings_plot, loss_plot, matching_plot
 from oneoff.table.sample import SAMPLE_ROLES
 from tests.pages import PageReader
 
@@ -103,7 +104,7 @@ def test_one_person_in_one_group() -> None:
     outcome = publish(table, "l-diversity:1", seed=1)
     text = PageReader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table)).text
     assert "recursive-l-diversity none" in text
-    assert "chance of recognising the most exposed person 100.00% 100.00%" in text
+    assert "probability of recognising the most exposed person 100.00% 100.00%" in text
 
 
 def test_shows_the_most_common_of_many_values() -> None:
@@ -176,13 +177,13 @@ def _places(svg: str) -> dict[str, tuple[float, float]]:
 def test_plots_leave_room_for_wider_letters_than_they_were_measured_with() -> None:
     """Names end at the left of the axis, and the words of a legend begin after one another."""
     names = ["marital-status", "hours-per-week", "Machine-op-inspct"]
-    for svg in (loss_plot(dict.fromkeys(names, 0.5)), caps_plot(names, [0.1] * 3, [0.2] * 3)):
+    for svg in (loss_plot(dict.fromkeys(names, 0.5)), ceilings_plot(names, [0.1] * 3, [0.2] * 3)):
         places = _places(svg)
         assert all(places[name][0] > WIDEST * len(name) for name in names)
     curve = [{"p_match": p, "identity": p, "attribute": p} for p in (0.0, 1.0)]
     for svg, first, then in (
         (matching_plot(curve), "the right record", "the right value"),
-        (caps_plot(names, [0.1] * 3, [0.2] * 3), "share in the whole table", "highest belief allowed"),
+        (ceilings_plot(names, [0.1] * 3, [0.2] * 3), "share in the whole table", "highest belief allowed"),
     ):
         places = _places(svg)
         assert places[then][0] - places[first][0] > WIDEST * len(first) + 16, "the mark before it has its place, too"
@@ -191,7 +192,7 @@ def test_plots_leave_room_for_wider_letters_than_they_were_measured_with() -> No
 def test_a_page_of_groups_keeps_its_figures(page: str) -> None:
     names = re.findall(r"<dt>([^<]*)</dt>", page)
     assert names[:3] == ["people", "groups", "people above a limit"]
-    assert names[3:5] == ["people whose value is certain", "highest chance of recognising anyone"]
+    assert names[3:5] == ["people whose value is certain", "highest probability of recognising anyone"]
     assert "share of the domain a published value spans" in page
     assert "hidden group" not in page
 
@@ -212,7 +213,7 @@ def test_the_answer_and_the_cost_come_before_the_details(page: str) -> None:
 def test_counts_that_hold_are_no_plain_yes_when_the_method_stands_against_nobody(
     people: Table, outcome: Outcome
 ) -> None:
-    verdict = replace(outcome.verdict, stands_against="nobody")
+    verdict = replace(outcome.verdict, stands_against=Adversary.NOBODY)
     page = report_html(outcome.as_dict(), verdict, outcome.utility, people)
     assert '<section class="verdict partly">\n' in page
     assert '<div class="badge">By count only</div>' in page

@@ -43,7 +43,7 @@ def test_promises_levels_and_risk(outcome: Outcome) -> None:
     assert ["k-anonymity", "3", "3", "0", "kept"] in words
     assert any(line[:3] == ["delta-disclosure", "none", "-"] for line in words)
     assert any(line[:3] == ["k-anonymity", "3", "+"] for line in words)
-    assert ["chance", "of", "recognising", "the", "most", "exposed", "person", "100.00%", "33.33%"] in words
+    assert ["probability", "of", "recognising", "the", "most", "exposed", "person", "100.00%", "33.33%"] in words
 
 
 def test_without_the_table_the_risk_before_is_unknown(outcome: Outcome) -> None:

@@ -58,7 +58,6 @@ def test_what_a_claim_is_worth_once_the_promise_is_broken() -> None:
     kept = _verdict("l-diversity:2", "transversal")
     assert left_open(kept) == Adversary.INSIDER.unchecked
     assert left_open(replace(kept, holds=False)) == Adversary.READER.unchecked
-    assert left_open(replace(kept, stands_against="the postman")) == Adversary.READER.unchecked, "from a forged release"
     assert left_open(replace(kept, stands_against="")) == Adversary.READER.unchecked
 
 

@@ -58,7 +58,8 @@ def releases(table: Table, seed: int) -> list[Published]:
     codes = np.where(rng.random(table.codes.shape) < 0.5, rng.permuted(table.codes, axis=0), table.codes)
     return [
         generalize(table, partition, KAnonymity(1), rng=rng, **MADE),
-        generalize(table, partition, KAnonymity(1), rng=rng, numeric_as="set", **MADE),
+        generalize(table, partition, KAnonymity(1), rng=rng, columns="box", **MADE),
+        generalize(table, partition, KAnonymity(1), rng=rng, columns="box", numeric_as="set", **MADE),
         bucketize(table, partition, KAnonymity(1), rng=rng, **MADE),
         perturb(table, Channel(1 + 3 * np.eye(size, dtype=np.int64)), KAnonymity(1), rng=rng, **MADE),
         masked(table, codes),
@@ -112,6 +113,26 @@ def from_boxes(release: Generalized, adds: list[float], predicates: list[tuple[i
     return estimate, low, high
 
 
+def from_tallies(
+    release: Generalized, table: Table, adds: list[float], predicates: list[tuple[int, np.ndarray]]
+) -> Answer:
+    """Group by group, from the true quasi-identifiers of its people, column by column."""
+    assert release.links is not None
+    found = np.zeros(3)
+    for box in range(release.boxes):
+        people = np.flatnonzero(release.box[release.links] == box)
+        having = [sum(bool(allowed[code]) for code in table.codes[people, j].tolist()) for j, allowed in predicates]
+        numbers = sorted(adds[value] for value in table.values[people].tolist())
+        size = len(people)
+        possible = range(max(0, sum(having) - (len(having) - 1) * size), min(having) + 1)
+        found += (
+            sum(numbers) * np.prod([many / size for many in having]),
+            min(sum(numbers[:many]) for many in possible),
+            max(sum(numbers[size - many :]) for many in possible),
+        )
+    return found[0], found[1], found[2]
+
+
 def from_buckets(
     release: Bucketized, table: Table, numbers: list[float], predicates: list[tuple[int, np.ndarray]]
 ) -> Answer:
@@ -141,6 +162,8 @@ def answer(
 ) -> tuple[float, float | None, float | None]:
     """What a release says about the sum of what each value adds."""
     match release:
+        case Generalized() if release.tallies is not None:
+            return from_tallies(release, table, adds, predicates)
         case Generalized():
             return from_boxes(release, [adds[v] for v in release.values], predicates)
         case Bucketized():
@@ -218,7 +241,7 @@ def rng() -> np.random.Generator:
 
 def test_boxes_by_hand() -> None:
     table = salaries([10, 20, 30, 40])
-    release = generalize(table, GROUPS, KAnonymity(1), rng=rng(), **MADE)
+    release = generalize(table, GROUPS, KAnonymity(1), rng=rng(), columns="box", **MADE)
     young = aggregate_errors(release, table, asking([0, 1]))
     # two of the three ages of the first box: 2 people and 2/3 of 60, for 2 people with 30; bounds are 0 and the box
     assert young.count == RelativeErrors(1, pytest.approx(0), pytest.approx(0), 3 / 2, 3 / 2)
@@ -235,7 +258,7 @@ def test_boxes_by_hand() -> None:
 
 def test_bounds_of_boxes_hold_for_negative_numbers() -> None:
     table = salaries([-10, 20, -30, 40])
-    release = generalize(table, GROUPS, KAnonymity(1), rng=rng(), **MADE)
+    release = generalize(table, GROUPS, KAnonymity(1), rng=rng(), columns="box", **MADE)
     found = aggregate_errors(release, table, asking([1, 3]))
     # 60 in truth: 40 for certain, and between -40 and 20 of the first box; 1/3 of its -20 is expected
     assert found.sum is not None
@@ -244,6 +267,32 @@ def test_bounds_of_boxes_hold_for_negative_numbers() -> None:
     lost = aggregate_errors(release, table, asking([0, 2]))
     assert lost.sum is None, "the sum is below 0"
     assert lost.count.queries == 1
+
+
+def test_tallies_by_hand() -> None:
+    table = salaries([10, 20, 30, 40])
+    release = generalize(table, GROUPS, KAnonymity(1), rng=rng(), **MADE)
+    young = aggregate_errors(release, table, asking([0, 1]))
+    # two of the first three people, whoever they are: 2/3 of 60, and between 10 + 20 and 20 + 30; 30 in truth
+    assert young.count == RelativeErrors(1, pytest.approx(0), pytest.approx(0), 0, 0)
+    assert young.sum == RelativeErrors(
+        1, pytest.approx(1 / 3), pytest.approx(1 / 3), pytest.approx(20 / 30), pytest.approx(20 / 30)
+    )
+    not_thirty = aggregate_errors(release, table, asking([0, 2, 3], [1, 2]))
+    # 2 people with 70: the last, and of the first three 2 by age and 1 by city, so 0 or 1 of them, 2/9 x 3 expected
+    assert not_thirty.count == RelativeErrors(1, pytest.approx(1 / 6), pytest.approx(1 / 6), 1 / 2, 1 / 2)
+    assert not_thirty.sum is not None
+    assert not_thirty.sum.mean == pytest.approx(abs(40 + 60 * 2 / 9 - 70) / 70)
+    assert not_thirty.sum.mean_width == pytest.approx(30 / 70)
+
+
+def test_bounds_of_tallies_hold_for_negative_numbers() -> None:
+    table = salaries([-10, 20, -30, 40])
+    release = generalize(table, GROUPS, KAnonymity(1), rng=rng(), **MADE)
+    found = aggregate_errors(release, table, asking([1, 3]))
+    # 60 in truth: 40 for certain, and one of -30, -10 and 20
+    assert found.sum is not None
+    assert found.sum.mean_width == pytest.approx(50 / 60)
 
 
 def test_buckets_by_hand() -> None:
@@ -310,10 +359,12 @@ def test_only_numbers_have_a_sum(values: list[object]) -> None:
 
 def test_a_table_without_sensitive_column_is_counted() -> None:
     table = read_table(pa.table({"age": [1, 2, 3, 4]}), quasi="age")
-    release = publish(table, "k-anonymity:4", method="mondrian", seed=0).release
-    found = aggregate_errors(release, table, Aggregates(np.array([[True]]), (np.array([[True, False, False, False]]),)))
-    assert found.sum is None
-    assert found.count == RelativeErrors(1, pytest.approx(0), pytest.approx(0), 4, 4)
+    asked = Aggregates(np.array([[True]]), (np.array([[True, False, False, False]]),))
+    for columns, width in (("box", 4), ("tally", 0)):
+        release = publish(table, "k-anonymity:4", method="mondrian", seed=0, options={"columns": columns}).release
+        found = aggregate_errors(release, table, asked)
+        assert found.sum is None
+        assert found.count == RelativeErrors(1, pytest.approx(0), pytest.approx(0), width, width)
 
 
 def test_sums_that_are_zero_but_for_rounding_are_left_out() -> None:
@@ -324,11 +375,13 @@ def test_sums_that_are_zero_but_for_rounding_are_left_out() -> None:
 
 def test_the_greatest_numbers_can_be_added_up() -> None:
     table = salaries([1.7e308, 1.6e308, -1.5e308, 1.5e308])
-    release = generalize(table, Partition(np.zeros(4, dtype=np.int32)), KAnonymity(1), rng=rng(), **MADE)
-    found = aggregate_errors(release, table, asking([0, 1]))
-    assert found.sum is not None
-    assert found.sum.mean == pytest.approx(0.5), "all have 3.3e308, and so have these two of four"
-    assert found.sum.mean_width == pytest.approx(6.3 / 3.3)
+    one = Partition(np.zeros(4, dtype=np.int32))
+    for columns, width in (("box", 6.3), ("tally", 3.3)):  # of two people: between 0 and 3.3
+        release = generalize(table, one, KAnonymity(1), rng=rng(), columns=columns, **MADE)  # type: ignore[arg-type]
+        found = aggregate_errors(release, table, asking([0, 1]))
+        assert found.sum is not None
+        assert found.sum.mean == pytest.approx(0.5), "all have 3.3e308, and so have these two of four"
+        assert found.sum.mean_width == pytest.approx(width / 3.3)
 
 
 # --- random queries --------------------------------------------------------------------------------------------------
@@ -357,8 +410,8 @@ def test_numbers_are_compared_in_six_ways_with_every_value() -> None:
     ways: list[Callable[[int, int], bool]] = [op.gt, op.lt, op.eq, op.ge, op.le, op.ne]
     expected = Counter(tuple(way(code, value) for code in range(3)) for way in ways for value in range(3))
     assert found.keys() == expected.keys()
-    for predicate, chances in expected.items():
-        mean = many * chances / 18
+    for predicate, probabilities in expected.items():
+        mean = many * probabilities / 18
         assert abs(found[predicate] - mean) < 5 * mean**0.5
 
 
@@ -366,7 +419,7 @@ def test_few_attributes_are_all_named(people: Table) -> None:
     table = salaries([1, 2, 3, 4])
     assert random_aggregates(table, 5, rng=rng()).named.all()
     assert random_aggregates(people, 5, rng=rng()).named.sum(axis=1).tolist() == [min(4, len(people.quasi))] * 5
-    for wrong in ({"many": 0}, {"attributes": 0}):
+    for wrong in ({"number": 0}, {"attributes": 0}):
         with pytest.raises(BadValue, match="nothing to ask"):
             random_aggregates(table, rng=rng(), **wrong)  # type: ignore[arg-type]
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import oneoff
 from oneoff.errors import UnknownColumn
 from oneoff.models import KAnonymity
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Partition
 from oneoff.publish import publish
 from oneoff.releases import generalize
@@ -24,7 +25,7 @@ def released(table: Table, group: list[int], numeric_as: str = "range") -> oneof
     partition = Partition(np.array(group, dtype=np.int32))
     rng = np.random.default_rng(0)
     return generalize(
-        table, partition, KAnonymity(1), method="by hand", against="reader", rng=rng,
+        table, partition, KAnonymity(1), method="by hand", against=Adversary.READER, rng=rng,
         numeric_as=numeric_as,  # type: ignore[arg-type]
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from oneoff.publish import publish
 from oneoff.releases import Generalized, Masked
 from oneoff.table import Attribute, Hierarchy, Table
 from oneoff.table.read import read_table
-from oneoff.utility.masking import _apart, masking
+from oneoff.utility.masking import _total_variation, masking
 from tests.tables import tables
 from tests.twins import box_loss
 
@@ -149,9 +149,9 @@ def test_one_column_alone_has_no_pairs() -> None:
 def test_many_cells_are_counted_where_they_occur() -> None:
     rng = np.random.default_rng(3)
     first, second = rng.integers(0, 40, 500), rng.integers(10, 50, 500)
-    assert 0.1 < _apart(first, second, 50) < 0.9
-    assert _apart(first, second, 10**12) == pytest.approx(_apart(first, second, 50))
-    assert _apart(first * 10**9, second * 10**9, 10**12) == pytest.approx(_apart(first, second, 50))
+    assert 0.1 < _total_variation(first, second, 50) < 0.9
+    assert _total_variation(first, second, 10**12) == pytest.approx(_total_variation(first, second, 50))
+    assert _total_variation(first * 10**9, second * 10**9, 10**12) == pytest.approx(_total_variation(first, second, 50))
 
 
 def test_boxes_lose_what_their_ranges_span(people: Table) -> None:

@@ -24,7 +24,7 @@ from oneoff.table.space import space_of
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
-__all__ = ["Attack", "Sight", "sight"]
+__all__ = ["Attack", "AttackerView", "attacker_view"]
 
 _SINGLE = {"groups": "group", "people": "person"}
 
@@ -36,7 +36,7 @@ class Attack:
     claim     the guess in words, as the subject of a sentence
     tried     groups or people looked at; `subject` says which
     guesses   those about which a guess was made
-    hits      right guesses; a guess between equals counts as the chance that it is right, so this may be a fraction
+    hits      right guesses; a guess between equals counts with the probability that it is right, maybe a fraction
     allowed   the ceiling on belief in the guessed value, on average over the guesses
     expected  the share of the guessed value in its group, on average: how often guesses are right by counts alone
     """
@@ -71,8 +71,8 @@ class Attack:
         standard errors of guesses that are right exactly as often as allowed."""
         if self.hits < 5:
             return False
-        chance = math.sqrt(self.allowed * (1 - self.allowed) / self.guesses)
-        return self.hit_rate - self.allowed > 3 * chance
+        deviation = math.sqrt(self.allowed * (1 - self.allowed) / self.guesses)
+        return self.hit_rate - self.allowed > 3 * deviation
 
     def sentence(self) -> str:
         if not self.guesses:
@@ -97,8 +97,8 @@ class Attack:
         return asdict(self) | rates | {"sentence": self.sentence()}
 
 
-def _number(many: int, subject: str) -> str:
-    return f"{many:,} {subject}" if many != 1 else f"1 {_SINGLE[subject]}"
+def _number(count: int, subject: str) -> str:
+    return f"{count:,} {subject}" if count != 1 else f"1 {_SINGLE[subject]}"
 
 
 def _percent(share: float) -> str:
@@ -106,7 +106,7 @@ def _percent(share: float) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class AttackerView:
     """What an attacker sees, as arrays.
 
     group[i]     the group of person i; start, rows: the people of each group, one group after the other
@@ -133,16 +133,16 @@ class Sight:
         return shares
 
 
-def sight(release: Generalized, table: Table, model: Model) -> Sight | None:
+def attacker_view(release: Generalized, table: Table, model: Model) -> AttackerView | None:
     """What the attacker sees, or None where there is nothing to attack: no groups, or a promise without ceilings."""
-    caps = None if release.sensitive is None else model.caps(release.counts)
-    if release.group is None or release.links is None or caps is None:
+    limits = None if release.sensitive is None else model.caps(release.counts)
+    if release.group is None or release.links is None or limits is None:
         return None
     answer = release.values[release.links]
     group = look_alikes([release.group])[release.links]
     start, rows = Partition(group.astype(np.int32)).members
     counts = Counts.of_groups(group, answer)
-    return Sight(
+    return AttackerView(
         codes=table.codes,
         space=space_of(table, _numeric_as(release)),
         group=group,
@@ -150,7 +150,7 @@ def sight(release: Generalized, table: Table, model: Model) -> Sight | None:
         rows=rows,
         counts=counts,
         prior=release.counts,
-        ceiling=np.clip([float(cap) for cap in caps.ceiling], 1e-12, 1.0),
+        ceiling=np.clip([float(ceiling) for ceiling in limits.ceiling], 1e-12, 1.0),
         limits=model.rule(Prior(tuple(release.counts.tolist())), counts.largest).limits,
         answer=answer,
     )

@@ -16,7 +16,7 @@ from oneoff.audit.verdict import Verdict
 from oneoff.models import Counts, Model, Prior
 from oneoff.releases import Bucketized
 from oneoff.table import Table
-from oneoff.table.classes import Risk, look_alikes
+from oneoff.table.classes import Risk
 
 __all__ = ["judge_bucketized"]
 
@@ -34,7 +34,7 @@ def judge_bucketized(release: Bucketized, table: Table | None, model: Model, bef
         Prior(tuple(release.counts.tolist())),
         release.sensitive,
         place="bucket",
-        identity=look_alikes(list(release.codes.T)),
+        identity=release.look_alikes,
     )
     verdict = judge(model, crowds, before=before, problems=problems)
     people = verdict.per_person()

@@ -62,23 +62,23 @@ def _redrawn(cover: Cover, table: Table, j: int) -> Columns:
     assert cover.redraw is not None
     each = cover.tables[j]
     alike = look_alikes([cover.partition.group, each.row, table.codes[:, j]])
-    person, many = np.unique(alike, return_index=True, return_counts=True)[1:]
+    person, alike_people = np.unique(alike, return_index=True, return_counts=True)[1:]
     together, largest, smallest = _unchanged(cover, table, alike, person)
     start = np.searchsorted(cover.partition.group[person], np.arange(cover.partition.groups + 1)).tolist()
     own, scale = table.codes[person, j].tolist(), TOTAL ** (len(cover.tables) - 1)
     found: list[tuple[int, int, int, int]] = []
     for g in range(cover.partition.groups):
         some = range(start[g], start[g + 1])
-        chances = {p: _row(each, int(person[p])) for p in some}
+        rows = {p: _row(each, int(person[p])) for p in some}
         had = {own[p] for p in some}
-        values = sorted(had.union(*chances.values()))  # also those that nobody in the group has, if a table shows them
+        values = sorted(had.union(*rows.values()))  # also those that nobody in the group has, if a table shows them
         others, odds, again = len(had) - 1, int(cover.redraw[g, j]), int(cover.redraw[g].sum())
         unit = scale * again * others if again and others else scale
         whole, most = dict.fromkeys(values, 0), dict.fromkeys(values, 0)
         for p in some:
-            chance, people = chances[p], int(many[p])
+            row, people = rows[p], int(alike_people[p])
             for v in values:
-                weight = chance.get(v, 0) * unit
+                weight = row.get(v, 0) * unit
                 if again and others and v in had:
                     gain, change = (odds, largest[p]) if v != own[p] else (-odds * others, smallest[p])
                     whole[v] += people * weight + gain * together[p]
@@ -96,7 +96,7 @@ def _unchanged(cover: Cover, table: Table, alike: Ints, person: Ints) -> tuple[l
     """Of the weights with which people come out unchanged: sum, largest and smallest of each class."""
     weight: npt.NDArray[Any] = np.ones(table.rows, dtype=object)
     for k, each in enumerate(cover.tables):
-        weight = weight * each.chance(table.codes[:, k]).astype(object)
+        weight = weight * each.weight_of(table.codes[:, k]).astype(object)
     together, largest, smallest = np.zeros(len(person), dtype=object), weight[person], weight[person]
     np.add.at(together, alike, weight)
     np.maximum.at(largest, alike, weight)
@@ -109,11 +109,11 @@ def _row(table: RandomTable, person: int) -> dict[int, int]:
     return dict(zip(table.code[a:b].tolist(), table.weight[a:b].tolist(), strict=True))
 
 
-def carried(cover: Cover, table: Table, caps: Limits) -> bool:
+def carried(cover: Cover, table: Table, limits: Limits) -> bool:
     """Do the people with a value make up at most its ceiling of every column?"""
-    if caps.sets or caps.floor is not None or cover.redraw is not None:
+    if limits.sets or limits.floor is not None or cover.redraw is not None:
         return False
-    limit = [(min(cap, Fraction(1)).numerator, min(cap, Fraction(1)).denominator) for cap in caps.ceiling]
+    limit = [(min(ceiling, Fraction(1)).numerator, min(ceiling, Fraction(1)).denominator) for ceiling in limits.ceiling]
     kinds = len(limit)
     for each in cover.tables:
         people, inverse = np.unique(each.row.astype(np.int64) * kinds + table.values, return_inverse=True)

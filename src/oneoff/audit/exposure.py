@@ -1,4 +1,4 @@
-"""Who is behind a masked record: for somebody who knows groups and chances, and for somebody who does not."""
+"""Who is behind a masked record: for somebody who knows groups and probabilities, and for somebody who does not."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ROUNDED = 1 + 1e-9  # what floats may add to a belief that is exactly what is a
 
 @dataclass(frozen=True)
 class Posterior:
-    """How surely somebody who knows groups and chances names the person behind a record, seeing all its columns.
+    """How surely somebody who knows groups and probabilities names the person behind a record, seeing all its columns.
 
     own      the probability given to the true person, on average; highest: of the most exposed one
     best     the probability of the likeliest person, on average
@@ -52,14 +52,14 @@ class Posterior:
 
     def sentence(self) -> str:
         return (
-            "Somebody who also knew the hidden groups and the chances would give the true person behind a record "
+            "Somebody who also knew the hidden groups and the probabilities would give the true person behind a record "
             f"{self.own:.1%} on average, and be more than 90 % sure of somebody for {self.nearly:.1%} of the records."
         )
 
 
 @dataclass(frozen=True)
 class Belief:
-    """What somebody who knows groups and chances believes of sensitive values, seeing all columns of all records.
+    """What somebody who knows groups and probabilities believes of sensitive values, seeing all columns of all records.
 
     own     the probability given to a person's true value, on average
     alone   the same for somebody who knows the groups only: what the ceilings are about
@@ -94,7 +94,7 @@ class MaskedView:
     promise      "column" or "record": which delta-probability it is
     columns      reached in each column
     carried      do the ceilings on sensitive values hold in every column of every table, too? None without ceilings
-    posterior    of somebody who knows groups and chances
+    posterior    of somebody who knows groups and probabilities
     belief       in sensitive values, of the same; None where there are none
     matching     of somebody who knows neither and matches records with what they know of a person (section 5.1)
     """
@@ -111,7 +111,7 @@ class MaskedView:
         return (
             "Nothing is promised for several columns together: somebody who has only these records and knows all "
             f"quasi-identifiers of a person takes the right record for theirs with {self.found:.1%} on average; who "
-            f"also knew the hidden groups and the chances, with {self.posterior.own:.1%}."
+            f"also knew the hidden groups and the probabilities, with {self.posterior.own:.1%}."
         )
 
     @property
@@ -284,7 +284,7 @@ def posterior_of(found: Floats) -> Posterior:
 
 
 def risk_of_posteriors(own: Floats) -> Risk:
-    """Chances of recognising people for somebody who knows groups and chances."""
+    """Probabilities of recognising people for somebody who knows groups and probabilities."""
     exposed = own > 1 / SMALL + 1e-12
     return Risk(
         highest=float(own.max()),

@@ -15,7 +15,8 @@ from oneoff.audit.reader import reader_view
 from oneoff.audit.records import links_problem, rows_problem, value_problems
 from oneoff.audit.swaps import swap_attack
 from oneoff.audit.verdict import Verdict
-from oneoff.models import Model, Prior
+from oneoff.models import Counts, Model, Prior
+from oneoff.models.adversary import Adversary
 from oneoff.releases import Generalized
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes
@@ -40,7 +41,7 @@ def _judge_groups(
         people = {name: column[release.links] for name, column in verdict.per_person().items()}
         verdict = replace(verdict, _people=people)
     attacks: tuple[Attack, ...] = ()
-    if table is not None and release.against == "nobody" and not problems:
+    if table is not None and release.against == Adversary.NOBODY and not problems:
         attacks = _attacks(release, table, model)
     return replace(verdict, attacks=attacks)
 
@@ -73,7 +74,7 @@ def _judge_each(
     counts = reader_counts(release, table) if graph is None else insider_counts(graph, release.values)
     prior, people = Prior(tuple(release.counts.tolist())), np.arange(table.rows)
     crowds = Crowds(counts, people, table.values, prior, release.sensitive, grouped=False)
-    against = "reader" if graph is None else "graph"
+    against = Adversary.READER if graph is None else Adversary.GRAPH
     verdict = judge(model, crowds, against=against, before=before, problems=problems)
     view = None if graph is None else reader_view(release, table, model, np.random.default_rng())
     return replace(verdict, reader=view)
@@ -95,7 +96,7 @@ def _compare(release: Generalized, table: Table) -> list[str]:
     wrong = rows_problem(release, table) or _values_problem(release, table) or links_problem(release, table)
     if wrong or release.links is None:
         return [wrong] if wrong else []
-    return [*value_problems(release, table), *_outside(release, table)]
+    return [*value_problems(release, table), *_outside(release, table), *_miscounted(release, table)]
 
 
 def _outside(release: Generalized, table: Table) -> list[str]:
@@ -103,12 +104,29 @@ def _outside(release: Generalized, table: Table) -> list[str]:
     assert release.links is not None
     found, box = [], release.box[release.links]
     for attribute, cells in release.shown:
-        known = table.attribute(attribute.name)
-        j = table.quasi.index(known)
-        outside = int((~cells.covers(attribute, box, known.labels, table.codes[:, j])).sum())
+        known, own = table.column(attribute.name)
+        outside = int((~cells.covers(attribute, box, known.labels, own)).sum())
         if outside:
             found.append(f"{outside} people have a value of {attribute.name!r} outside what their record shows")
     return found
+
+
+def _miscounted(release: Generalized, table: Table) -> list[str]:
+    """Which columns have a tally that is not that of the people in the groups?"""
+    assert release.links is not None
+    if release.tallies is None:
+        return []
+    found, box = [], release.box[release.links]
+    for (attribute, _), stated in zip(release.shown, release.tallies.columns, strict=True):
+        known, codes = table.column(attribute.name)
+        own = known.codes_in(attribute)[codes]
+        if (own < 0).any() or not _same_counts(Counts.of_groups(box, own), stated):
+            found.append(f"the tallies of {attribute.name!r} are not those of the people in the groups")
+    return found
+
+
+def _same_counts(one: Counts, other: Counts) -> bool:
+    return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in ("start", "value", "count"))
 
 
 def _values_problem(release: Generalized, table: Table) -> str:

@@ -18,6 +18,7 @@ from oneoff.audit.levels import reached
 from oneoff.audit.verdict import PartVerdict, Verdict, tightest
 from oneoff.audit.witness import find_witness, strains
 from oneoff.models import Counts, Model, Prior
+from oneoff.models.adversary import Adversary
 from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Flags, Ints
 from oneoff.table.classes import Risk, risk_of_classes
@@ -94,7 +95,7 @@ def judge(
     model: Model,
     crowds: Crowds,
     *,
-    against: str = "reader",
+    against: Adversary = Adversary.READER,
     before: Risk | None = None,
     problems: tuple[str, ...] = (),
 ) -> Verdict:
@@ -146,8 +147,8 @@ def _per_person(model: Model, crowds: Crowds) -> dict[str, npt.NDArray[Any]]:
     size = counts.size[group]
     own = np.searchsorted(counts.owner * width + counts.value, group * width + crowds.values)
     people: dict[str, npt.NDArray[Any]] = {"group_size": size, "own_belief": counts.count[own] / size}
-    caps = model.caps(crowds.prior)
-    ceilings = [1.0] * width if caps is None else [float(cap) for cap in caps.ceiling]
+    limits = model.caps(crowds.prior)
+    ceilings = [1.0] * width if limits is None else [float(ceiling) for ceiling in limits.ceiling]
     strain = strains(counts, ceilings)
     worst = np.maximum.reduceat(strain, counts.start[:-1])
     first = np.flatnonzero(strain == worst[counts.owner])

@@ -17,7 +17,7 @@ from oneoff.audit.verdict import Verdict
 from oneoff.models import Model, parse
 from oneoff.releases import Published, of_kind
 from oneoff.table import Table
-from oneoff.table.classes import Risk, look_alikes, risk_of_classes
+from oneoff.table.classes import Risk, risk_of_classes
 
 __all__ = ["JUDGES", "audit"]
 
@@ -38,6 +38,6 @@ def audit(release: Published, table: Table | None = None, guarantee: str | Model
     that stands against nobody is attacked, too, as somebody would who knows how the groups were made.
     """
     model = release.model if guarantee is None else parse(guarantee).bind(release.sensitive)
-    before = None if table is None else risk_of_classes(np.bincount(look_alikes(list(table.codes.T))))
+    before = None if table is None else risk_of_classes(np.bincount(table.look_alikes))
     verdict = of_kind(JUDGES, release, "there is no audit of")(release, table, model, before)
     return replace(verdict, stands_against=release.against)

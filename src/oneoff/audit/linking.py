@@ -64,11 +64,11 @@ def effective_matches(release: Generalized, table: Table, most: int = 5_000_000)
     """
     if release.links is None or release.rows != table.rows:
         raise BadValue("the true links of a release of the whole table are needed to tell which matches survive")
-    pieces, many = [], 0
+    pieces, matches = [], 0
     for piece in _pieces(release, table, None):
         pieces.append(piece)
-        many += len(piece.record)
-        if many > most:
+        matches += len(piece.record)
+        if matches > most:
             return None
     return surviving(_joined(pieces), release.links)
 
@@ -141,14 +141,14 @@ def _pieces(release: Generalized, table: Table, people: npt.NDArray[np.integer[A
     """The matches of one stretch of people after the other, so that they need not be in memory all at once."""
     from oneoff.kernels.linking import contained
 
-    codes = table.codes if people is None else table.codes[people]
-    if len(codes) == 0:
+    if people is not None and len(people) == 0:
         raise BadValue("no people were named to look for")
-    index, position = _index(release, table, codes)
-    ends = np.empty(len(codes), dtype=np.int64)
+    some = table if people is None else table.take(people)
+    index, position = _index(release, some)
+    ends = np.empty(some.rows, dtype=np.int64)
     found = np.empty(max(FOUND_AT_ONCE, 2 * release.rows), dtype=np.int64)
     person = 0
-    while person < len(codes):
+    while person < some.rows:
         done = contained(index, position, person, ends, found)
         start = np.concatenate(([0], ends[person:done]))
         yield Matches(start, found[: start[-1]].copy())
@@ -160,11 +160,11 @@ def _joined(pieces: list[Matches]) -> Matches:
     return Matches(offsets(sizes), np.concatenate([piece.record for piece in pieces]))
 
 
-def _index(release: Generalized, table: Table, codes: Codes) -> tuple[BoxIndex, Codes]:
+def _index(release: Generalized, people: Table) -> tuple[BoxIndex, Codes]:
     """Boxes ready to be searched, and where each of the people is in every attribute."""
     from oneoff.kernels.linking import BoxIndex, mark_boxes
 
-    axes = [_axis(attribute, cells, table, codes) for attribute, cells in release.shown]
+    axes = [_axis(attribute, cells, people) for attribute, cells in release.shown]
     order = _box_order(axes, release.boxes)
     words = -(-release.boxes // 64)
     finest = min(FINEST, max(8, INDEX_BYTES // (8 * words * len(axes))))
@@ -195,10 +195,10 @@ class _Axis(NamedTuple):
     high: Codes
 
 
-def _axis(attribute: Attribute, cells: Cells, table: Table, codes: Codes) -> _Axis:
+def _axis(attribute: Attribute, cells: Cells, people: Table) -> _Axis:
     """Only values that somebody has get a position: spans shrink to those, and vanish when nothing is left."""
-    known = table.attribute(attribute.name)
-    where = cells.places(attribute, known.labels)[codes[:, table.quasi.index(known)]]
+    known, codes = people.column(attribute.name)
+    where = cells.places(attribute, known.labels)[codes]
     start, low, high = cells.spans(attribute)
     used, position = np.unique(where, return_inverse=True)
     low, high = np.searchsorted(used, low, side="left"), np.searchsorted(used, high, side="right") - 1
@@ -222,12 +222,12 @@ def _box_order(axes: list[_Axis], boxes: int) -> Ints:
 
 def _joined_spans(axes: list[_Axis], order: Ints) -> tuple[Ints, Codes]:
     """The spans of all attributes behind one another, boxes in the given order."""
-    starts, spans, many = [], [], 0
+    starts, spans, before = [], [], 0
     for axis in axes:
         low, high = (Ragged(axis.start, ends).take(order) for ends in (axis.low, axis.high))
-        starts.append(low.start + many)
+        starts.append(low.start + before)
         spans.append(np.stack((low.items, high.items)))
-        many += len(axis.low)
+        before += len(axis.low)
     return np.stack(starts), np.concatenate(spans, axis=1)
 
 

@@ -32,6 +32,7 @@ from oneoff.audit.records import links_problem, prior_problem, rows_problem, val
 from oneoff.audit.verdict import PartVerdict, Verdict, tightest
 from oneoff.audit.witness import Witness
 from oneoff.models import DeltaProbability, Model, Prior
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Cover
 from oneoff.releases import Masked
 from oneoff.table import Table
@@ -55,7 +56,7 @@ def judge_masked(release: Masked, table: Table | None, model: Model, before: Ris
     problems = _problems(release, table, cover)
     group = cover.partition.group.astype(np.int64)
     crowds = Crowds.of_groups(group, table.values, release.counts, release.sensitive, place="hidden group")
-    against = "insider" if cover.joint else "black box"
+    against = Adversary.INSIDER if cover.joint else Adversary.BLACK_BOX
     verdict = judge(model, crowds, against=against, before=before, problems=problems)
     if problems:
         return verdict
@@ -69,7 +70,7 @@ def _by_columns(verdict: Verdict, release: Masked, table: Table, model: Model, c
     cover = release.cover
     assert cover is not None
     view, posteriors, failing = _view(release, table, cover, model)
-    alike = look_alikes(list(release.codes.T))
+    alike = release.look_alikes
     parts = tuple(
         _named(part, judged, view, table, cover)
         if part.about != "identity" or isinstance(part, DeltaProbability)
@@ -93,8 +94,8 @@ def _by_columns(verdict: Verdict, release: Masked, table: Table, model: Model, c
 
 def _not_carried(release: Masked, table: Table, cover: Cover) -> bool:
     """Are ceilings of the promise it was made for broken in a column?"""
-    caps = release.model.caps(table.counts)
-    return caps is None or not carried(cover, table, caps)
+    limits = release.model.caps(table.counts)
+    return limits is None or not carried(cover, table, limits)
 
 
 def _people_above(model: Model, crowds: Crowds, failing: Failing, cover: Cover) -> int:
@@ -110,7 +111,7 @@ def _people_above(model: Model, crowds: Crowds, failing: Failing, cover: Cover) 
 
 def _unjudged(release: Masked, model: Model, before: Risk | None, problems: tuple[str, ...]) -> Verdict:
     """Nothing is known, so nothing is said but that: no level is reached, and anybody may be recognised."""
-    by_column = release.against == "black box"
+    by_column = release.against == Adversary.BLACK_BOX
     parts = tuple(
         PartVerdict(
             guarantee=part.spec(),
@@ -133,7 +134,7 @@ def _unjudged(release: Masked, model: Model, before: Risk | None, problems: tupl
         groups=None,
         people_above=release.rows,
         certain=0,
-        against="black box",
+        against=Adversary.BLACK_BOX,
         risk_after=Risk(1.0, 1.0, 1.0, 1.0, release.rows, 1.0),
         risk_before=before,
         problems=problems,
@@ -158,10 +159,7 @@ def _problems(release: Masked, table: Table, cover: Cover) -> tuple[str, ...]:
 
 def known_codes(release: Masked, table: Table) -> Codes | None:
     """What the record of every person shows, in the codes of the table; None when a value is not one of the table's."""
-    columns = [
-        attribute.codes_in(table.quasi[j])[release.codes[release.links, j]] for j, attribute in enumerate(release.quasi)
-    ]
-    codes = np.stack(columns, axis=1)
+    codes = table.recoded(release.quasi, release.codes)[release.links]
     return None if (codes < 0).any() else codes
 
 
@@ -176,7 +174,7 @@ def _exchange_problems(codes: Codes, table: Table, cover: Cover) -> list[str]:
 
 def _draw_problems(codes: Codes, table: Table, cover: Cover) -> list[str]:
     """Everybody shows what their row of the table allows, or was changed afterwards where that is done."""
-    impossible = np.stack([each.chance(codes[:, j]) == 0 for j, each in enumerate(cover.tables)], axis=1)
+    impossible = np.stack([each.weight_of(codes[:, j]) == 0 for j, each in enumerate(cover.tables)], axis=1)
     if cover.redraw is not None:
         changed = codes != table.codes
         may = cover.redraw[cover.partition.group] > 0
@@ -213,12 +211,12 @@ def _view(release: Masked, table: Table, cover: Cover, model: Model) -> tuple[Ma
         Column(attribute.name, float(worst[2]), not len(groups))
         for attribute, worst, groups in zip(table.quasi, failing.worst, failing.groups, strict=True)
     )
-    caps = model.caps(table.counts)
-    ceilings = None if caps is None else np.array([float(cap) for cap in caps.ceiling])
+    limits = model.caps(table.counts)
+    ceilings = None if limits is None else np.array([float(ceiling) for ceiling in limits.ceiling])
     view = MaskedView(
         promise="record" if cover.joint else "column",
         columns=columns,
-        carried=None if caps is None or cover.joint else carried(cover, table, caps),
+        carried=None if limits is None or cover.joint else carried(cover, table, limits),
         posterior=posterior_of(posteriors),
         belief=None if table.sensitive is None else value_belief(seen, table.values, ceilings),
         matching=recognition(release, table, rng=np.random.default_rng(0)),

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from oneoff.audit.attack import Attack, Sight, sight
+from oneoff.audit.attack import Attack, AttackerView, attacker_view
 from oneoff.models import Model
 from oneoff.releases import Generalized
 from oneoff.table import Table
@@ -42,7 +42,7 @@ def outlier_attack(release: Generalized, table: Table, model: Model, hard: Hard 
     far the guess is right with the share of them that have the value. Linear in the number of people.
     None where it says nothing: no groups, no ceilings, all ceilings equally tight, or no group with a choice.
     """
-    seen = sight(release, table, model)
+    seen = attacker_view(release, table, model)
     order = None if seen is None else _hardest_first(seen, hard)
     if seen is None or order is None:
         return None
@@ -58,13 +58,13 @@ def outlier_attack(release: Generalized, table: Table, model: Model, hard: Hard 
         subject="groups",
         tried=len(groups),
         guesses=len(groups),
-        hits=float(_chances(seen, guess)[choice].sum()),
+        hits=float(_right(seen, guess)[choice].sum()),
         allowed=float(seen.ceiling[guessed].mean()),
         expected=float(seen.share(groups, guessed).mean()),
     )
 
 
-def _hardest_first(seen: Sight, hard: Hard) -> Ints | None:
+def _hardest_first(seen: AttackerView, hard: Hard) -> Ints | None:
     if hard == "rarest":
         return np.argsort(seen.prior, kind="stable")
     with np.errstate(divide="ignore"):
@@ -76,7 +76,7 @@ def _hardest_first(seen: Sight, hard: Hard) -> Ints | None:
     return np.lexsort((-seen.prior, slack))
 
 
-def _chances(seen: Sight, guess: Ints) -> Floats:
+def _right(seen: AttackerView, guess: Ints) -> Floats:
     """For every group the share of those with the guessed value among the members farthest from the others."""
     from oneoff.kernels.attacks import farness
 
@@ -84,7 +84,7 @@ def _chances(seen: Sight, guess: Ints) -> Floats:
     size, begin = np.diff(seen.start), seen.start[:-1]
     farthest = far >= np.repeat(np.maximum.reduceat(far, begin), size) - 1e-9
     right = farthest & (seen.answer[seen.rows] == np.repeat(guess, size))
-    chances: Floats = np.add.reduceat(right, begin, dtype=np.float64) / np.add.reduceat(
+    probabilities: Floats = np.add.reduceat(right, begin, dtype=np.float64) / np.add.reduceat(
         farthest, begin, dtype=np.float64
     )
-    return chances
+    return probabilities

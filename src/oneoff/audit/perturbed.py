@@ -20,11 +20,12 @@ from oneoff.audit.records import links_problem, prior_problem, quasi_problems, r
 from oneoff.audit.verdict import PartVerdict, Verdict, tightest
 from oneoff.audit.witness import Witness, branch
 from oneoff.models import Counts, Limits, Model, Prior
+from oneoff.models.adversary import Adversary
 from oneoff.models.posterior import breaking
 from oneoff.releases import Perturbed
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Flags, Floats, Ints
-from oneoff.table.classes import Risk, look_alikes, risk_of_classes
+from oneoff.table.classes import Risk, risk_of_classes
 
 __all__ = ["judge_perturbed"]
 
@@ -72,7 +73,7 @@ def _seen(release: Perturbed) -> _Seen:
     joint = release.channel.joint(release.counts)
     value = [v for v in range(len(joint)) if joint[v].sum() > 0]  # nobody shows what nobody has
     crowd = np.searchsorted(value, np.arange(len(joint)))[release.values]
-    classes = look_alikes(list(release.codes.T))
+    classes = release.look_alikes
     return _Seen(value, joint[value], crowd, classes, Prior(tuple(release.counts.tolist())), release.sensitive)
 
 
@@ -94,7 +95,7 @@ def judge_perturbed(release: Perturbed, table: Table | None, model: Model, befor
         groups=None,
         people_above=int(np.logical_or.reduce([above for _, above in found]).sum()),
         certain=int((seen.rounded.distinct == 1)[seen.crowd].sum()),
-        against="prior",
+        against=Adversary.PRIOR,
         risk_after=risk_of_classes(sizes),
         risk_before=before,
         problems=problems,
@@ -111,12 +112,12 @@ def _identity(part: Model, seen: _Seen) -> tuple[PartVerdict, Flags]:
 
 def _believed(part: Model, seen: _Seen) -> tuple[PartVerdict, Flags]:
     """One promise about values, and whose record breaks it."""
-    caps = part.caps(seen.prior)
-    if caps is None:
+    limits = part.caps(seen.prior)
+    if limits is None:
         fails = part.failing(seen.rounded, seen.prior)
         judged = judge_part(part, seen.rounded, seen.prior, fails, seen.people, seen.sensitive, "value")
         return judged, fails[seen.crowd]
-    fails = np.logical_or.reduce(breaking(seen.joint, caps), axis=1)
+    fails = np.logical_or.reduce(breaking(seen.joint, limits), axis=1)
     level, promised = float(part.worst_level(seen.rounded, seen.prior)), float(part.parameter())
     if not fails.any():  # decided exactly; the level is rounded
         level = max(level, promised) if part.larger_is_safer else min(level, promised)
@@ -126,23 +127,23 @@ def _believed(part: Model, seen: _Seen) -> tuple[PartVerdict, Flags]:
         holds=not fails.any(),
         level=level,
         people_above=int(seen.people[fails].sum()),
-        witness=_witness(seen, caps, broken=bool(fails.any())),
+        witness=_witness(seen, limits, broken=bool(fails.any())),
     )
     return judged, fails[seen.crowd]
 
 
-def _witness(seen: _Seen, caps: Limits, broken: bool) -> Witness:
-    """The belief nearest to its cap, or the one furthest below its floor where only a floor is broken."""
+def _witness(seen: _Seen, limits: Limits, broken: bool) -> Witness:
+    """The belief nearest to its ceiling, or the one furthest below its floor where only a floor is broken."""
     belief = seen.beliefs
-    cap = np.array([float(c) for c in caps.ceiling])
-    strain = np.where((cap < 1) | (cap.min() >= 1), belief / np.where(cap > 0, cap, 1), -1.0)
+    ceilings = np.array([float(c) for c in limits.ceiling])
+    strain = np.where((ceilings < 1) | (ceilings.min() >= 1), belief / np.where(ceilings > 0, ceilings, 1), -1.0)
     at_least = False
-    if broken and caps.floor is not None and not breaking(seen.joint, replace(caps, floor=None)).any():
-        floor = np.array([float(f) for f in caps.floor])
-        strain, cap, at_least = np.where(floor > 0, floor / np.maximum(belief, 1e-300), -1.0), floor, True
+    if broken and limits.floor is not None and not breaking(seen.joint, replace(limits, floor=None)).any():
+        floor = np.array([float(f) for f in limits.floor])
+        strain, ceilings, at_least = np.where(floor > 0, floor / np.maximum(belief, 1e-300), -1.0), floor, True
     v, i = (int(x) for x in np.unravel_index(int(strain.argmax()), strain.shape))
-    found = [(float(strain[v, i]), v, str(seen.sensitive.labels[i]), float(belief[v, i]), float(cap[i]))]
-    for low, high, together in caps.sets if not at_least else ():
+    found = [(float(strain[v, i]), v, str(seen.sensitive.labels[i]), float(belief[v, i]), float(ceilings[i]))]
+    for low, high, together in limits.sets if not at_least else ():
         share = belief[:, low:high].sum(axis=1)
         v, name = int(share.argmax()), branch(seen.sensitive, low, high - 1)
         found.append((float(share[v] / together), v, name, float(share[v]), float(together)))
@@ -160,13 +161,13 @@ def _witness(seen: _Seen, caps: Limits, broken: bool) -> Witness:
 
 
 def _per_person(release: Perturbed, table: Table | None, model: Model, seen: _Seen) -> dict[str, npt.NDArray[Any]]:
-    belief, caps = seen.beliefs, model.caps(release.counts)
-    cap = np.ones(belief.shape[1]) if caps is None else np.array([float(c) for c in caps.ceiling])
-    nearest = (belief / np.where(cap > 0, cap, 1)).argmax(axis=1)
+    belief, limits = seen.beliefs, model.caps(release.counts)
+    ceilings = np.ones(belief.shape[1]) if limits is None else np.array([float(c) for c in limits.ceiling])
+    nearest = (belief / np.where(ceilings > 0, ceilings, 1)).argmax(axis=1)
     people = {
         "group_size": np.bincount(seen.classes)[seen.classes],
         "belief": belief[np.arange(len(belief)), nearest][seen.crowd],
-        "cap": cap[nearest][seen.crowd],
+        "cap": ceilings[nearest][seen.crowd],
     }
     if release.links is not None:
         people = {name: column[release.links] for name, column in people.items()}

@@ -29,7 +29,7 @@ class ReaderView:
 
     people          how many were looked at: everybody, or a uniform sample
     everybody       True when it was everybody; then only matches that fit some way to give all people a record count
-    share_above     share of them for whom some value's share of the matches exceeds its cap, with a 95 % interval
+    share_above     share of them for whom some value's share of the matches exceeds its ceiling, with a 95 % interval
     fewest_matches  the fewest records that could be one person's
     """
 

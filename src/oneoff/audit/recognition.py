@@ -258,9 +258,8 @@ def _columns(release: Exact, table: Table) -> Codes:
     """[d, records + people]: both in the codes of the table, also when the release was read back from a folder."""
     columns = []
     for j, attribute in enumerate(release.quasi):
-        known = table.attribute(attribute.name)
-        renamed = _places(attribute, known)[release.codes[:, j]]
-        columns.append(np.concatenate((renamed, table.codes[:, table.quasi.index(known)])))
+        known, own = table.column(attribute.name)
+        columns.append(np.concatenate((_places(attribute, known)[release.codes[:, j]], own)))
     return np.stack(columns).astype(np.int32)
 
 
@@ -344,8 +343,8 @@ def _stretches(release: Generalized, table: Table, who: Ints) -> Iterator[tuple[
 def _inside(release: Generalized, table: Table, j: int, who: Ints) -> tuple[npt.NDArray[np.uint8], Ints]:
     """inside[line, box]: does the box contain the code; one line for each code that these people have."""
     attribute, boxes = release.quasi[j], release.boxes
-    known = table.attribute(attribute.name)
-    used, line = np.unique(table.codes[who, table.quasi.index(known)], return_inverse=True)
+    known, own = table.column(attribute.name)
+    used, line = np.unique(own[who], return_inverse=True)
     box, code = np.tile(np.arange(boxes), len(used)), np.repeat(np.arange(len(used)), boxes)
     covered = release.cells[j].covers(attribute, box, known.labels[used], code)
     return covered.reshape(len(used), boxes).astype(np.uint8), line

@@ -7,10 +7,10 @@ paid, and learns that each of them was forbidden. Two partners in one group h th
 it: they cannot both have that value, so i has it.
 
 Evidence about i: of the k members of h with whom an exchange pays, all must be forbidden partners; if a makes f of
-the |h| members forbidden, that has the chance f/|h| (f-1)/(|h|-1) ... of k factors, each mixed with `DOUBT`, because a
-search may overlook an exchange. Groups h count as independent. The chances of all members and values of g are then
-scaled so that everybody has one value and every value as many people as it has: without evidence these beliefs are
-the shares.
+the |h| members forbidden, that has the probability f/|h| (f-1)/(|h|-1) ... of k factors, each mixed with `DOUBT`,
+because a search may overlook an exchange. Groups h count as independent. The probabilities of all members and values of
+g are then scaled so that everybody has one value and every value as many people as it has: without evidence these
+beliefs are the shares.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.audit.attack import Attack, Sight, sight
+from oneoff.audit.attack import Attack, AttackerView, attacker_view
 from oneoff.models import Model
 from oneoff.releases import Generalized
 from oneoff.table import Table
@@ -46,7 +46,7 @@ def swap_attack(
     each member at exchanges with the groups of the people who come next to them when the table is sorted.
     None where it says nothing: no groups, no ceilings, a single group, or groups too large to search.
     """
-    seen = sight(release, table, model)
+    seen = attacker_view(release, table, model)
     if seen is None or seen.counts.groups < 2:
         return None
     rng = np.random.default_rng(0) if rng is None else rng
@@ -76,14 +76,14 @@ def swap_attack(
     )
 
 
-def _sample(seen: Sight, rng: np.random.Generator) -> Ints:
+def _sample(seen: AttackerView, rng: np.random.Generator) -> Ints:
     """Groups by chance, with no more people than are to be looked at."""
     groups = rng.permutation(seen.counts.groups)
     groups = groups[seen.counts.size[groups] <= MOST_PEOPLE]
     return groups[: int(np.searchsorted(np.cumsum(seen.counts.size[groups]), MOST_PEOPLE, side="right"))]
 
 
-def _members(seen: Sight, groups: Ints) -> Ints:
+def _members(seen: AttackerView, groups: Ints) -> Ints:
     """The people of these groups, one group after the other."""
     size = seen.counts.size[groups]
     end = np.cumsum(size)
@@ -91,7 +91,7 @@ def _members(seen: Sight, groups: Ints) -> Ints:
     return people
 
 
-def _affordable(seen: Sight, groups: Ints, near: Ints) -> Flags:
+def _affordable(seen: AttackerView, groups: Ints, near: Ints) -> Flags:
     """Which of the groups can be looked at: each member costs the members of the groups that are searched."""
     size = seen.counts.size
     work = np.add.reduceat(np.where(near < 0, 0, size[near]).sum(axis=1), np.cumsum(size[groups]) - size[groups])
@@ -100,7 +100,7 @@ def _affordable(seen: Sight, groups: Ints, near: Ints) -> Flags:
     return affordable
 
 
-def _suspected(seen: Sight, groups: Ints, near: Ints) -> tuple[Ints, Floats]:
+def _suspected(seen: AttackerView, groups: Ints, near: Ints) -> tuple[Ints, Floats]:
     """For each member the value suspected most, relative to its ceiling, and the belief in it."""
     from oneoff.kernels.attacks import suspicions
 
@@ -112,7 +112,7 @@ def _suspected(seen: Sight, groups: Ints, near: Ints) -> tuple[Ints, Floats]:
     return value, belief
 
 
-def _near(seen: Sight, people: Ints, rng: np.random.Generator) -> Ints:
+def _near(seen: AttackerView, people: Ints, rng: np.random.Generator) -> Ints:
     """Other groups with members much like each person, each once; -1 fills up."""
     groups = seen.counts.groups
     if groups <= 2 * NEIGHBOURS:
@@ -127,7 +127,7 @@ def _near(seen: Sight, people: Ints, rng: np.random.Generator) -> Ints:
     return near
 
 
-def _sorted(seen: Sight, rng: np.random.Generator) -> Ints:
+def _sorted(seen: AttackerView, rng: np.random.Generator) -> Ints:
     """All rows in an order in which neighbours lose little together, equal ones by chance.
 
     By categories with few values, in which a difference costs most, then along a curve through the numbers and
@@ -144,7 +144,7 @@ def _sorted(seen: Sight, rng: np.random.Generator) -> Ints:
     return mixed[np.lexsort([key[mixed] for key in reversed(keys)])]
 
 
-def _on_curve(seen: Sight, attributes: Ints) -> Ints:
+def _on_curve(seen: AttackerView, attributes: Ints) -> Ints:
     """The place of every row on a Hilbert curve through these attributes (the first 63 of them)."""
     from oneoff.kernels.hilbert import curve_keys
     from oneoff.kernels.space import OFFSET

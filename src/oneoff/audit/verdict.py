@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy.typing as npt
 
@@ -45,7 +45,7 @@ class Verdict:
     certain    people whose value is certain, because all of their group share it; some promises allow that
     reader     for a release without groups judged with its graph: what somebody sees who has only the boxes
     problems   why the records cannot be trusted (lost rows, values outside their range ...); empty when they can
-    stands_against   who the method says it stands against, "nobody" when it does not; empty when no method is known
+    stands_against   who the method says it stands against; empty when no method is known
     masked     for a masked release: who can be named behind a value or a record
     remarks    what a reader of the verdict must know about its meaning, in sentences
     attacks    what attacks by somebody who knows the method found; run on releases that stand against nobody
@@ -61,12 +61,12 @@ class Verdict:
     groups: int | None
     people_above: int
     certain: int
-    against: str
+    against: Adversary
     risk_after: Risk
     risk_before: Risk | None = None
     problems: tuple[str, ...] = ()
     reader: ReaderView | None = None
-    stands_against: str = ""
+    stands_against: Adversary | Literal[""] = ""
     attacks: tuple[Attack, ...] = ()
     masked: MaskedView | None = None
     remarks: tuple[str, ...] = ()
@@ -74,7 +74,8 @@ class Verdict:
 
     def per_person(self) -> dict[str, npt.NDArray[Any]]:
         """For every person, in the order of the table (or of the records, when there is no table): the size of the
-        group, the belief nearest to or furthest above its cap, that cap, and the belief in the person's own value."""
+        group, the belief nearest to or furthest above its ceiling, that ceiling, and the belief in the person's
+        own value."""
         return self._people
 
     def __str__(self) -> str:
@@ -86,7 +87,7 @@ class Verdict:
         if self.problems:
             return f"The promise DOES NOT hold as far as can be checked: {self.problems[0]}."
         subject = "The promise DOES NOT hold" if not self.holds else "The promise holds"
-        found = f"against {Adversary(self.against).sentence}: {self.witness.sentence()}."
+        found = f"against {self.against.sentence}: {self.witness.sentence()}."
         if self.by_count_only:
             return f"{subject} by count {found} {self._by_count()}"
         if self.holds and self.masked is not None and self.masked.promise == "column":
@@ -104,10 +105,10 @@ class Verdict:
     @property
     def by_count_only(self) -> bool:
         """The counts keep the promise, but the method does not stand against somebody who knows how it works."""
-        return self.holds and self.stands_against == "nobody"
+        return self.holds and self.stands_against == Adversary.NOBODY
 
     def _by_count(self) -> str:
-        who = "Somebody who also knows how the release was made"
+        who = Adversary.INSIDER.briefly.capitalize()
         beyond = [attack.ratio for attack in self.attacks if attack.exceeds]
         if not beyond:
             return f"{who} may conclude more: the method does not stand against them."
@@ -120,7 +121,7 @@ class Verdict:
             "holds": self.holds,
             "worst": _finite(self.worst),
             "witness": _plain(self.witness),
-            "checked_against": self.against,
+            "checked_against": str(self.against),
             "rows": self.rows,
             "groups": self.groups,
             "people_above": self.people_above,
@@ -132,7 +133,7 @@ class Verdict:
             "risk_before": None if self.risk_before is None else self.risk_before.as_dict(),
             "risk_after": self.risk_after.as_dict(),
             "reader": None if self.reader is None else self.reader.as_dict(),
-            "stands_against": self.stands_against,
+            "stands_against": str(self.stands_against),
             "attacks": [attack.as_dict() for attack in self.attacks],
             "masked": None if self.masked is None else self.masked.as_dict(),
             "remarks": list(self.remarks),

@@ -77,13 +77,13 @@ class Witness:
 
 
 def find_witness(model: Model, counts: Counts, prior: Prior, fails: Flags, sensitive: Attribute | None) -> Witness:
-    """For ceilings the entry nearest to its cap; for a size, the smallest group; otherwise the worst group's level."""
-    caps = model.caps(prior)
-    if caps is not None and sensitive is not None:
+    """The entry nearest to its ceiling, where there is one; of sizes, the smallest; otherwise the worst level."""
+    limits = model.caps(prior)
+    if limits is not None and sensitive is not None:
         return (
-            _too_likely(caps, counts, sensitive)
-            if _ceilings_decide(caps, counts, fails)
-            else _too_unlikely(caps, counts, fails, sensitive)
+            _too_likely(limits, counts, sensitive)
+            if _ceilings_decide(limits, counts, fails)
+            else _too_unlikely(limits, counts, fails, sensitive)
         )
     scores = model.scores(counts, prior)
     group = int(np.argmin(scores) if model.larger_is_safer else np.argmax(scores))
@@ -94,22 +94,22 @@ def find_witness(model: Model, counts: Counts, prior: Prior, fails: Flags, sensi
     return Witness(group, size, None, float(scores[group]), float(model.parameter()), "level", model.larger_is_safer)
 
 
-def _ceilings_decide(caps: Limits, counts: Counts, fails: Flags) -> bool:
+def _ceilings_decide(limits: Limits, counts: Counts, fails: Flags) -> bool:
     """False when the promise breaks only because some value became too unlikely."""
-    return caps.floor is None or not fails.any() or bool(replace(caps, floor=None).failing(counts).any())
+    return limits.floor is None or not fails.any() or bool(replace(limits, floor=None).failing(counts).any())
 
 
-def _too_likely(caps: Limits, counts: Counts, sensitive: Attribute) -> Witness:
-    """The value nearest to its cap or, where sets of values have caps that are nearer, the set."""
-    found = [_likeliest(caps, counts, sensitive), *_likeliest_sets(caps, counts, sensitive)]
+def _too_likely(limits: Limits, counts: Counts, sensitive: Attribute) -> Witness:
+    """The value nearest to its ceiling or, where sets of values have ceilings that are nearer, the set."""
+    found = [_likeliest(limits, counts, sensitive), *_likeliest_sets(limits, counts, sensitive)]
     return max(found, key=lambda witness: witness.strain)
 
 
-def _likeliest_sets(caps: Limits, counts: Counts, sensitive: Attribute) -> Iterator[Witness]:
+def _likeliest_sets(limits: Limits, counts: Counts, sensitive: Attribute) -> Iterator[Witness]:
     """One for each layer of sets, under the name of the node the values of the set have in common."""
-    for node, layer in caps.layers():
+    for node, layer in limits.layers():
         people = counts.merged(node)
-        entry = _worst_entry(people, [float(cap) for cap in layer.ceiling])
+        entry = _worst_entry(people, [float(ceiling) for ceiling in layer.ceiling])
         group, found = int(people.owner[entry]), int(people.value[entry])
         if sensitive.hierarchy is None or layer.ceiling[found] >= 1:  # only values outside the sets of this layer
             continue
@@ -118,41 +118,41 @@ def _likeliest_sets(caps: Limits, counts: Counts, sensitive: Attribute) -> Itera
         yield Witness(group, int(people.size[group]), name, belief, float(layer.ceiling[found]))
 
 
-def _likeliest(caps: Limits, counts: Counts, sensitive: Attribute) -> Witness:
-    entry = _worst_entry(counts, [float(cap) for cap in caps.ceiling])
+def _likeliest(limits: Limits, counts: Counts, sensitive: Attribute) -> Witness:
+    entry = _worst_entry(counts, [float(ceiling) for ceiling in limits.ceiling])
     group, value = int(counts.owner[entry]), int(counts.value[entry])
     belief = float(counts.count[entry] / counts.size[group])
     label = str(sensitive.labels[value])
-    return Witness(group, int(counts.size[group]), label, belief, float(caps.ceiling[value]))
+    return Witness(group, int(counts.size[group]), label, belief, float(limits.ceiling[value]))
 
 
-def _too_unlikely(caps: Limits, counts: Counts, fails: Flags, sensitive: Attribute) -> Witness:
+def _too_unlikely(limits: Limits, counts: Counts, fails: Flags, sensitive: Attribute) -> Witness:
     """The value furthest below its floor in the first group that breaks one."""
-    assert caps.floor is not None
+    assert limits.floor is not None
     group = int(np.flatnonzero(fails)[0])
     size = int(counts.size[group])
-    share = np.array(counts.group_counts(group, len(caps.floor))) / size
-    floor = np.array([float(bound) for bound in caps.floor])
+    share = np.array(counts.group_counts(group, len(limits.floor))) / size
+    floor = np.array([float(bound) for bound in limits.floor])
     value = int(np.argmin(np.where(floor > 0, share / np.where(floor > 0, floor, 1.0), np.inf)))
     label = str(sensitive.labels[value])
     return Witness(group, size, label, float(share[value]), float(floor[value]), at_least=True)
 
 
-def _worst_entry(counts: Counts, caps: list[float]) -> int:
-    """The entry nearest to (or furthest above) its cap, the more certain of equals; a cap of 1 protects nothing."""
-    strain = strains(counts, caps)
-    protected = np.array(caps)[counts.value] < 1
+def _worst_entry(counts: Counts, ceilings: list[float]) -> int:
+    """The entry nearest to (or furthest above) its ceiling, the more certain of equals; one of 1 protects nothing."""
+    strain = strains(counts, ceilings)
+    protected = np.array(ceilings)[counts.value] < 1
     if protected.any():
         strain = np.where(protected, strain, -1.0)
     near = np.flatnonzero(strain >= strain.max() * (1 - 1e-12))
     return int(near[np.argmax((counts.count / counts.size[counts.owner])[near])])
 
 
-def strains(counts: Counts, caps: list[float]) -> Floats:
-    """Belief over cap of every entry."""
-    cap = np.array(caps)[counts.value]
+def strains(counts: Counts, ceilings: list[float]) -> Floats:
+    """Belief over ceiling of every entry."""
+    ceiling = np.array(ceilings)[counts.value]
     with np.errstate(divide="ignore"):
-        strain: Floats = counts.count / counts.size[counts.owner] / cap
+        strain: Floats = counts.count / counts.size[counts.owner] / ceiling
     return strain
 
 

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.space import ABOVE_ALL, KIND, LEAVES, OFFSET, RANGE, SET, TREE, span_loss
+from oneoff.kernels.limits import CEILING, CEILING_OF, FLOOR, FLOOR_OF
+from oneoff.kernels.space import ABOVE_ALL, ANCESTOR, KIND, LEAVES, OFFSET, RANGE, SET, TREE, UNDER, span_loss
 
 __all__ = ["evidence", "farness", "share_out", "suspicions"]
 
 _VALUE, _MANY = range(2)  # lines of `held`
 _MEMBERS, _VALUES = range(2)  # lines of `bounds`: where the members of each group begin, and its values
+_OWN, _OTHER = range(2)  # lines of working space: the group looked at, and the one to swap with
 _LOWEST, _LOW, _HIGH, _HIGHEST, _DISTINCT = range(5)  # of the codes of a group: the two lowest, the two highest
 
 
@@ -71,14 +73,14 @@ def _far_in_tree(codes: Any, space: Any, a: int, members: Any, seen: Any, far: A
     level = tree
     while met[0] < len(members):
         for row in members:
-            seen[space.tree[0, level + space.leaf[offset + codes[row, a]]]] += 1
+            seen[space.tree[ANCESTOR, level + space.leaf[offset + codes[row, a]]]] += 1
         for e in range(len(members)):
             at = level + space.leaf[offset + codes[members[e], a]]
-            meet = seen[space.tree[0, at]]
-            far[e] += (space.tree[1, at] - 1) * space.unit[a] * (meet - met[e]) / (len(members) - 1)
+            meet = seen[space.tree[ANCESTOR, at]]
+            far[e] += (space.tree[UNDER, at] - 1) * space.unit[a] * (meet - met[e]) / (len(members) - 1)
             met[e] = meet
         for row in members:
-            seen[space.tree[0, level + space.leaf[offset + codes[row, a]]]] = 0
+            seen[space.tree[ANCESTOR, level + space.leaf[offset + codes[row, a]]]] = 0
         level += leaves
 
 
@@ -143,21 +145,21 @@ def evidence(
     codes_in, people_with = counted[:, :domain], counted[:, domain:]  # in g and in another group
     edges = np.zeros((2, codes.shape[1], 5), np.int64)
     chance = np.ones((size, distinct))
-    _enter(codes, space, start, rows, g, codes_in[0], edges[0])
-    _count(bounds[_VALUES], held, g, people_with[0], 1)
+    _enter(codes, space, start, rows, g, codes_in[_OWN], edges[_OWN])
+    _count(bounds[_VALUES], held, g, people_with[_OWN], 1)
     for m in range(size):
         for h in near[m]:
             if h < 0:
                 continue
-            _enter(codes, space, start, rows, h, codes_in[1], edges[1])
+            _enter(codes, space, start, rows, h, codes_in[_OTHER], edges[_OTHER])
             worth = _worth_making(codes, space, start, rows, rows[start[g] + m], g, h, codes_in, edges)
             if worth > 0:
-                _count(bounds[_VALUES], held, h, people_with[1], 1)
+                _count(bounds[_VALUES], held, h, people_with[_OTHER], 1)
                 _weigh(bounds, held, limits, g, h, people_with, worth, doubt, chance[m])
-                _count(bounds[_VALUES], held, h, people_with[1], 0)
-            _leave(codes, space, start, rows, h, codes_in[1])
-    _count(bounds[_VALUES], held, g, people_with[0], 0)
-    _leave(codes, space, start, rows, g, codes_in[0])
+                _count(bounds[_VALUES], held, h, people_with[_OTHER], 0)
+            _leave(codes, space, start, rows, h, codes_in[_OTHER])
+    _count(bounds[_VALUES], held, g, people_with[_OWN], 0)
+    _leave(codes, space, start, rows, g, codes_in[_OWN])
     return chance
 
 
@@ -223,16 +225,16 @@ def _worth_making(
 ) -> int:
     """How many members of h could change places with a member of g so that people times loss falls."""
     here, there = start[g + 1] - start[g], start[h + 1] - start[h]
-    found, alone = 0, _stands_out(codes, space, row, codes_in[0], edges[0])
+    found, alone = 0, _stands_out(codes, space, row, codes_in[_OWN], edges[_OWN])
     for e in range(start[h], start[h + 1]):
-        if not alone and not _stands_out(codes, space, rows[e], codes_in[1], edges[1]):
+        if not alone and not _stands_out(codes, space, rows[e], codes_in[_OTHER], edges[_OTHER]):
             continue  # neither group could shrink
         change = 0.0
         for a in range(codes.shape[1]):
             x, y = codes[row, a], codes[rows[e], a]
             if x != y:
-                change += here * _change(space, a, x, y, codes_in[0], edges[0, a])
-                change += there * _change(space, a, y, x, codes_in[1], edges[1, a])
+                change += here * _change(space, a, x, y, codes_in[_OWN], edges[_OWN, a])
+                change += there * _change(space, a, y, x, codes_in[_OTHER], edges[_OTHER, a])
         if change < -1e-4:  # mechanisms may round losses
             found += 1
     return found
@@ -275,15 +277,15 @@ def _weigh(
     most = 0.0
     kept = 0  # members of h whose value may not come to g
     for e in range(bounds[_VALUES, h], bounds[_VALUES, h + 1]):
-        if _stays(limits, held[_VALUE, e], people_with[1], there, people_with[0], here):
+        if _stays(limits, held[_VALUE, e], people_with[_OTHER], there, people_with[_OWN], here):
             kept += held[_MANY, e]
     for k in range(len(chance)):
         v = held[_VALUE, bounds[_VALUES, g] + k]
         barred = kept
-        if _stays(limits, v, people_with[0], here, people_with[1], there):
-            barred = there - people_with[1, v]
-        elif _stays(limits, v, people_with[1], there, people_with[0], here):
-            barred = kept - people_with[1, v]
+        if _stays(limits, v, people_with[_OWN], here, people_with[_OTHER], there):
+            barred = there - people_with[_OTHER, v]
+        elif _stays(limits, v, people_with[_OTHER], there, people_with[_OWN], here):
+            barred = kept - people_with[_OTHER, v]
         for t in range(min(worth, 32)):
             chance[k] *= doubt + (1.0 - doubt) * max(barred - t, 0) / (there - t)
         most = max(most, chance[k])
@@ -294,6 +296,6 @@ def _weigh(
 @njit(cache=True)
 def _stays(limits: Any, v: int, people_here: Any, here: int, people_there: Any, there: int) -> bool:
     """May nobody with value v go from here to there, if the groups keep their sizes?"""
-    if (people_there[v] + 1) * limits[1, v] > limits[0, v] * there:
+    if (people_there[v] + 1) * limits[CEILING_OF, v] > limits[CEILING, v] * there:
         return True
-    return (people_here[v] - 1) * limits[3, v] < limits[2, v] * here
+    return (people_here[v] - 1) * limits[FLOOR_OF, v] < limits[FLOOR, v] * here

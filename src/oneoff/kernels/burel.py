@@ -25,12 +25,13 @@ from oneoff.kernels.nodes import (
     OF,
     ORDER,
     QUOTA,
-    SEED,
     SIDE,
     SPARE_OF,
     SPARE_TAKES,
     TAKES,
     WHICH,
+    axes_of,
+    enter,
     find_boundary,
     is_blurred,
     plant,
@@ -44,6 +45,8 @@ from oneoff.kernels.shares import CUT, DEAL, EITHER, are_allowed, bi_split, buck
 from oneoff.kernels.sort import sort_ints
 
 __all__ = ["divide"]
+
+SLACK, WAY, PARTS = range(3)  # columns of the plans
 
 
 # Cuts across all buckets
@@ -163,44 +166,41 @@ def divide(
     A STRICT plan is the paper's, and carried out whatever it gains.
 
     people[0, start[i] : start[i + 1]] are the rows of leaf i along the curve, people[1 + a] the same by attribute a,
-    as places in people[0] (needed for CUT only); plans[t] = slack, way, and for CUT how many parts; a repeated
+    as places in people[0] (needed for CUT only); plans[t] = SLACK, WAY, and for CUT how many PARTS; a repeated
     plan is another draw of chance. Rows with the same label are a group.
     """
+    curve, sorted_by = people[0], people[1:]
     d, largest = codes.shape[1], np.int64(0)
     for leaf in range(first, last):
         largest = max(largest, start[leaf + 1] - start[leaf])
     work = room_for(largest, promise.limits.shape[1], len(promise.sets))
-    local, axes = np.empty((largest, d), np.int32), np.empty((len(people) - 1, largest), np.int32)
+    local, axes = np.empty((largest, d), np.int32), np.empty((len(sorted_by), largest), np.int32)
     box = np.empty((2 * d, largest), np.int32)
     for leaf in range(first, last):
         base, size = start[leaf], start[leaf + 1] - start[leaf]
-        for p in range(size):
-            work[BEST, p], work[SEED, p] = 0, p
-            for a in range(d):
-                local[p, a] = codes[people[0, base + p], a]
+        rows = curve[base : base + size]
+        enter(codes, rows, local, work)
         least = loss_of_node(space, local, work[BEST], size, box, work[GROUP_SIZE])
-        many = _tally(values, promise.limits, people[0], base, size, work)
+        many = _tally(values, promise.limits, rows, work)
         for t in range(len(plans)):
-            if least <= 0.0 and plans[t, 0] >= 0:
+            if least <= 0.0 and plans[t, SLACK] >= 0:
                 break
-            buckets = bucketize(promise.limits, plans[t, 0], many, size, work)
+            buckets = bucketize(promise.limits, plans[t, SLACK], many, size, work)
             if _is_old(many, work) and _differ_by_slack(plans, t):
                 continue
-            _mark_buckets(values, people[0], base, size, many, work)
-            if plans[t, 1] == CUT:
-                for a in range(d):
-                    for p in range(size):
-                        axes[a, p] = people[1 + a, base + p] - base
-                _cut(promise, space, local, axes, buckets, size, int(plans[t, 2]), work)
-            elif not _draw(promise, buckets, size, plans[t, 1], chance[base:], work):
+            _mark_buckets(values, rows, many, work)
+            if plans[t, WAY] == CUT:
+                axes_of(sorted_by, base, size, axes)
+                _cut(promise, space, local, axes, buckets, size, int(plans[t, PARTS]), work)
+            elif not _draw(promise, buckets, size, plans[t, WAY], chance[base:], work):
                 continue
             loss = loss_of_node(space, local, work[ASSIGNED], size, box, work[GROUP_SIZE])
-            if loss < least * (1 - 1e-12) or plans[t, 0] < 0:
+            if loss < least * (1 - 1e-12) or plans[t, SLACK] < 0:
                 least = loss
                 for p in range(size):
                     work[BEST, p] = work[ASSIGNED, p]
         for p in range(size):
-            label[people[0, base + p]] = base + work[BEST, p]
+            label[rows[p]] = base + work[BEST, p]
         for i in range(many):
             work[COUNT, work[ORDER, i]] = 0
 
@@ -208,9 +208,9 @@ def divide(
 @njit(cache=True)
 def _differ_by_slack(plans: Any, t: int) -> bool:
     """Would equal buckets make this plan a repetition of the one before that nobody asked for?"""
-    if t == 0 or plans[t, 0] == plans[t - 1, 0]:
+    if t == 0 or plans[t, SLACK] == plans[t - 1, SLACK]:
         return False
-    return plans[t, 1] == plans[t - 1, 1] and plans[t, 2] == plans[t - 1, 2]
+    return plans[t, WAY] == plans[t - 1, WAY] and plans[t, PARTS] == plans[t - 1, PARTS]
 
 
 @njit(cache=True)
@@ -226,11 +226,11 @@ def _draw(promise: Any, buckets: int, people: int, way: float, chance: Any, work
 
 
 @njit(cache=True)
-def _tally(values: Any, limits: Any, rows: Any, base: int, people: int, work: Any) -> int:
+def _tally(values: Any, limits: Any, rows: Any, work: Any) -> int:
     """Count the values of a leaf and list those present in the order of their ceilings; returns how many."""
     many = np.int64(0)  # typed: a literal would compile `sort_ints` a second time
-    for p in range(people):
-        v = values[rows[base + p]]
+    for p in range(len(rows)):
+        v = values[rows[p]]
         if work[COUNT, v] == 0:
             work[ORDER, many] = limits[RANK, v]
             many += 1
@@ -253,9 +253,9 @@ def _is_old(many: int, work: Any) -> bool:
 
 
 @njit(cache=True)
-def _mark_buckets(values: Any, rows: Any, base: int, people: int, many: int, work: Any) -> None:
+def _mark_buckets(values: Any, rows: Any, many: int, work: Any) -> None:
     """The bucket of every person."""
     for i in range(many):
         work[SIDE, work[ORDER, i]] = work[BUCKET, i]
-    for p in range(people):
-        work[WHICH, p] = work[SIDE, values[rows[base + p]]]
+    for p in range(len(rows)):
+        work[WHICH, p] = work[SIDE, values[rows[p]]]

@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from oneoff.kernels.limits import CEILING, CEILING_OF, FLOOR, FLOOR_OF
 from oneoff.kernels.space import OFFSET, SIZE, in_units, place
 
-__all__ = ["Chunk", "chunk_of", "unit"]
+__all__ = ["HIGH", "INNER_HIGH", "INNER_LOW", "LOW", "Chunk", "chunk_of", "unit"]
+
+LOW, INNER_LOW, INNER_HIGH, HIGH = range(4)  # lines of Chunk.box
 
 
 class Chunk(NamedTuple):
@@ -22,7 +25,7 @@ class Chunk(NamedTuple):
                                        the highest; its users say what they keep there
     means   [numbers]                  the place of a code (`kernels.space.place`)
     span    [attributes + 2]           where the numbers of each attribute begin, those of the values, and the end
-    limits  [4, numbers]               the ceiling and the floor of a value (`kernels.limits`)
+    limits  [4, numbers]               the ceiling and the floor of a value (`kernels.limits`); codes have neither
     """
 
     first: Any
@@ -84,6 +87,8 @@ def _filled(space: Any, limits: Any, first: Any, code: Any, number: Any, span: A
     (many, d), width, found, k = (code.shape[0], code.shape[1] - 1), len(space.position), span[-1], len(first) - 1
     means, local = np.zeros(found, np.int32), np.zeros((4, found), np.int64)
     count, i = np.zeros((k, found), np.int32), 0
+    for at in range(found):
+        local[CEILING, at], local[CEILING_OF, at], local[FLOOR, at], local[FLOOR_OF, at] = 1, 1, 0, 1
     for m in range(many):
         while m == first[i + 1]:
             i += 1
@@ -93,7 +98,7 @@ def _filled(space: Any, limits: Any, first: Any, code: Any, number: Any, span: A
             means[number[x]] = place(space, a, x - space.attribute[a, OFFSET])
         x = code[m, d]
         code[m, d] = number[x]
-        for f in range(4):
+        for f in (CEILING, CEILING_OF, FLOOR, FLOOR_OF):
             local[f, number[x]] = limits[f, x - width]
         for a in range(d + 1):
             count[i, code[m, a]] += 1

@@ -13,7 +13,7 @@ from numba import njit
 from oneoff.kernels.chunks import unit
 from oneoff.kernels.crowd import beyond, round_up
 from oneoff.kernels.limits import CEILING, CEILING_OF, FLOOR, keeps_floors
-from oneoff.kernels.space import SET
+from oneoff.kernels.space import ABOVE_ALL, KIND, OFFSET, SET
 
 __all__ = ["complete"]
 
@@ -145,16 +145,16 @@ def _growth(column: Any, space: Any, lists: Any, g: int, p: int, seen: Any) -> i
     """What group g loses more, in people times loss, with p in it."""
     loss, stretch = 0, 0
     for a in range(len(column)):
-        x, offset = column[a, p], space.attribute[a, 1]
-        low, high, distinct, q = 2**31, -1, 0, lists.about[HEAD, g]
+        x, offset = column[a, p], space.attribute[a, OFFSET]
+        low, high, distinct, q = ABOVE_ALL, -1, 0, lists.about[HEAD, g]
         while q >= 0:
             y = column[a, q]
             low, high = min(low, y), max(high, y)
-            if space.attribute[a, 0] == SET:
+            if space.attribute[a, KIND] == SET:
                 distinct += seen[offset + y] == 0
                 seen[offset + y] = 1
             q = lists.after[q]
-        if space.attribute[a, 0] != SET:
+        if space.attribute[a, KIND] != SET:
             loss += beyond(space, a, high, low, low)
             stretch += beyond(space, a, x, low, high)
             continue

@@ -23,6 +23,11 @@ __all__ = ["cover_shapes"]
 # may be theirs, and their sensitive value; of every sensitive value its ceiling in parts; and two to work in.
 _PEOPLE, _MOST, _KIND, _CEILING, _ROOM, _TAKEN = range(6)
 
+_CODE, _MANY, _VALUE = range(3)  # columns of `rows`
+_DELTA = 0  # the first of the limits; ceilings follow
+_TOP, _BOTTOM = range(2)  # columns of the limits
+_COST, _ASIDE = range(2)  # columns of `found`
+
 _FEWEST = 64  # multiples of a bundle whose parts may be rounded
 _LITTLE = 1e-5  # to put aside for rounding, so that people who share a row are equal
 _CLOSE = 1e-9
@@ -229,9 +234,10 @@ def _vertices(cost: Any, noisy: Any, whole: Any, unit: int, nearest: int, levels
     for _ in range(len(levels)):
         if not _improve(noisy, scale, whole, unit, basis, used, work, order):
             break
+        crowd = work[0]  # free between one `_improve` and the next
         for i in range(rows):
-            work[5, i] = people[i]
-        _times(basis, work[5], levels[found])
+            crowd[i] = people[i]
+        _times(basis, crowd, levels[found])
         total, stray = 0.0, 0.0
         for b in range(rows):
             if used[b, rows] >= 0:
@@ -266,8 +272,8 @@ def _high(a: Any, b: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _within(part: int, limit: Any, everybody: int) -> bool:
-    """part / everybody <= limit[0] / limit[1], exactly: all are whole numbers below 2**63."""
-    a, b, c, d = np.uint64(part), np.uint64(limit[1]), np.uint64(limit[0]), np.uint64(everybody)
+    """part / everybody <= limit[_TOP] / limit[_BOTTOM], exactly: all are whole numbers below 2**63."""
+    a, b, c, d = np.uint64(part), np.uint64(limit[_BOTTOM]), np.uint64(limit[_TOP]), np.uint64(everybody)
     high, bound = _high(a, b), _high(c, d)
     return high < bound or (high == bound and a * b <= c * d)
 
@@ -284,7 +290,7 @@ def _kept(weight: Any, whole: Any, limits: Any) -> bool:
             likeliest = max(likeliest, -(-weight[i, j] // people[i]))  # of those who share, some may have one more
             everybody += weight[i, j]
             part[kind[i]] += weight[i, j]
-        if not _within(likeliest, limits[0], everybody):
+        if not _within(likeliest, limits[_DELTA], everybody):
             return False
         for s in range(len(limits) - 1):
             if not _within(part[s], limits[1 + s], everybody):
@@ -316,7 +322,7 @@ def _parts(whole: Any, rows: int, limits: Any, everybody: int, total: int, equal
     limit is left for rounding, and step is 0.
     """
     people, room = whole[_PEOPLE], whole[_ROOM]
-    unit = _common(limits[:, 1], len(limits), 100_000)
+    unit = _common(limits[:, _BOTTOM], len(limits), 100_000)
     if unit == 0:
         unit = everybody * (1 + 100_000 // everybody)
     step = _common(people, rows, total // (unit * 100_000)) if equal else 1
@@ -328,10 +334,10 @@ def _parts(whole: Any, rows: int, limits: Any, everybody: int, total: int, equal
     for i in range(rows):
         room[whole[_KIND, i]] += people[i] * (unit // everybody)
     for s in range(len(limits)):
-        parts = limits[s, 0] * unit // limits[s, 1]
+        parts = limits[s, _TOP] * unit // limits[s, _BOTTOM]
         if loose:
-            parts = max(parts - 1 - parts // 1_000_000, unit // everybody if s == 0 else room[s - 1])
-        if s > 0:
+            parts = max(parts - 1 - parts // 1_000_000, unit // everybody if s == _DELTA else room[s - 1])
+        if s != _DELTA:
             whole[_CEILING, s - 1] = parts
             continue
         for i in range(rows):
@@ -375,7 +381,7 @@ def _table(cost: Any, noisy: Any, whole: Any, limits: Any, average: int, total: 
     for i in range(rows):
         everybody += people[i]
     nearest, found, aside = _nearest(cost, people), 1, 0.0
-    choice = nearest >= 0 and limits[0, 0] * everybody > limits[0, 1]
+    choice = nearest >= 0 and limits[_DELTA, _TOP] * everybody > limits[_DELTA, _BOTTOM]
     for turn in range(2 if choice else 0):
         equal = turn == 0
         unit, step = _parts(whole, rows, limits, everybody, total, equal)
@@ -420,11 +426,11 @@ def cover_shapes(
         whole = np.zeros((6, max(many, len(limits))), np.int64)
         for i in range(many):
             r = row_start[t] + i
-            whole[_PEOPLE, i], whole[_KIND, i] = rows[r, 1], rows[r, 2]
+            whole[_PEOPLE, i], whole[_KIND, i] = rows[r, _MANY], rows[r, _VALUE]
             for j in range(shows):
-                cost[i, j] = _distance(position, ancestor, rows[r, 0], columns[column_start[t] + j])
+                cost[i, j] = _distance(position, ancestor, rows[r, _CODE], columns[column_start[t] + j])
         own = weight[out_start[t] : out_start[t + 1]].reshape(many, shows)
-        found[t, 1] = _table(cost, noisy, whole, limits, average, total, own)
+        found[t, _ASIDE] = _table(cost, noisy, whole, limits, average, total, own)
         for i in range(many):
             for j in range(shows):
-                found[t, 0] += cost[i, j] * own[i, j] / total
+                found[t, _COST] += cost[i, j] * own[i, j] / total

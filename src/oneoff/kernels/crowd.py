@@ -2,7 +2,7 @@
 
 Everybody has a position along a curve through the quasi-identifiers: column[a, p] is what a box remembers of attribute
 a of the person at position p (`kernels.space.place`), value[p] the sensitive value. Losses are whole numbers of
-1 / 2**19, so that ties are exact.
+1 / UNIT, so that ties are exact.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.space import RANGE, place, span_loss
+from oneoff.kernels.space import KIND, RANGE, in_units, place, span_loss
 
 __all__ = [
     "AFTER",
@@ -49,7 +49,7 @@ def columns(codes: Any, space: Any, order: Any) -> Any:
 
 
 class Crowd(NamedTuple):
-    """Who has no group yet, in blocks along the curve; a block begins at a multiple of 512 and has no gaps.
+    """Who has no group yet, in blocks along the curve; a block begins at a multiple of BLOCK and has no gaps.
 
     column  [attributes, people]  what boxes remember of the person in each place
     person  [3, people]           value and position of the person in each place, and the place of each position
@@ -129,10 +129,10 @@ def remove(crowd: Any, place: int) -> None:
 @njit(cache=True)
 def beyond(space: Any, a: int, y: int, low: int, high: int) -> int:
     """What a range or a node of a hierarchy from low to high loses when it must reach y too."""
-    if space.attribute[a, 0] == RANGE:
+    if space.attribute[a, KIND] == RANGE:
         return max(low - y, 0) + max(y - high, 0)
     wide, now = span_loss(space, a, min(low, y), max(high, y), 0), span_loss(space, a, low, high, 0)
-    return int((wide - now) * 2**19 + 0.5)
+    return in_units(wide - now)
 
 
 @njit(cache=True)

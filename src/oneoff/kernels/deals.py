@@ -1,7 +1,7 @@
 """Better groups without changing their sizes: every group offers a member, and an assignment deals them out anew.
 
 Groups lie one after the other: the members of group g are member[start[g] : start[g + 1]], rows of the table. What the
-deals lower is the sum over groups of people times box loss, in whole numbers of 1 / 2**19. Each group keeps a list of
+deals lower is the sum over groups of people times box loss, in whole numbers of 1 / UNIT. Each group keeps a list of
 what every code would cost it, so that looking at a person is a few look-ups.
 """
 
@@ -12,14 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.chunks import chunk_of, unit
+from oneoff.kernels.chunks import HIGH, INNER_HIGH, INNER_LOW, LOW, chunk_of, unit
 from oneoff.kernels.limits import CEILING, CEILING_OF, FLOOR, FLOOR_OF
 from oneoff.kernels.matching import rematch
-from oneoff.kernels.space import NODE, RANGE, SET, span_loss
+from oneoff.kernels.space import KIND, NODE, OFFSET, RANGE, SET, in_units, span_loss
 from oneoff.kernels.threads import spread
 
 __all__ = ["offers", "redeal"]
 
+_GROUP, _PLACE, _ROW = range(3)  # rows of _Deal.owner
+_COMMON = 8  # from so many others on, a category costs nothing
 _NEVER = 2**52  # the price of somebody a group must not get: more than any sum of allowed ones
 
 
@@ -54,7 +56,7 @@ class _Table(NamedTuple):
     """Prices of everything, group by group.
 
     price  [groups, numbers]       of a category or node; of a value, 1 where it must not be taken
-    toll   [attributes, 9]         of a category that so many others in the group have
+    toll   [attributes, 9]         the price of a category that so many others in the group have
     sets, ranges                   attributes with prices in the list, and those whose prices follow from their box
     """
 
@@ -109,14 +111,14 @@ def _redeal(
             if many < 2:
                 continue
             for i in range(many):
-                _count(space, chunk, table, deal.owner[0, i], deal.code[i], -1)
+                _count(space, chunk, table, deal.owner[_GROUP, i], deal.code[i], -1)
                 _prices(chunk, table, deal, i, many, soft, sum_, cost[i])
             settled = _settle(cost[:many, :many], work[0])
             chosen = work[0] if settled else rematch(cost[:many, :many], work)
             for i in range(many):
-                g, new = deal.owner[0, i], i if settled else chosen[i]
-                member[start[groups[g]] + deal.owner[1, i]] = deal.owner[2, new]
-                _write(chunk.code[chunk.first[g] + deal.owner[1, i]], deal.code[new])
+                g, new = deal.owner[_GROUP, i], i if settled else chosen[i]
+                member[start[groups[g]] + deal.owner[_PLACE, i]] = deal.owner[_ROW, new]
+                _write(chunk.code[chunk.first[g] + deal.owner[_PLACE, i]], deal.code[new])
                 _count(space, chunk, table, g, deal.code[new], 1)
 
 
@@ -124,18 +126,18 @@ def _redeal(
 def _priced(space: Any, chunk: Any, soft: float) -> Any:
     """All prices, from the counts."""
     k, d = len(chunk.count), len(space.attribute)
-    kinds = space.attribute[:, 0]
-    price, toll = np.zeros(chunk.count.shape, np.int32), np.zeros((d, 9), np.int32)
+    kinds = space.attribute[:, KIND]
+    price, toll = np.zeros(chunk.count.shape, np.int32), np.zeros((d, _COMMON + 1), np.int32)
     table = _Table(price, toll, np.flatnonzero(kinds != RANGE), np.flatnonzero(kinds == RANGE))
     for a in range(d):
         toll[a, 0] = unit(space, a)
-        for have in range(1, 8):
+        for have in range(1, _COMMON):
             toll[a, have] = int(soft * unit(space, a)) >> (have + 1)
     for g in range(k):
         for a in range(d):
             if kinds[a] == SET:
                 for x in range(chunk.span[a], chunk.span[a + 1]):
-                    price[g, x] = toll[a, min(chunk.count[g, x], 8)]
+                    price[g, x] = toll[a, min(chunk.count[g, x], _COMMON)]
             else:
                 _span(space, chunk, table, g, a, chunk.span[a], chunk.span[a + 1] - 1)
         for v in range(chunk.span[d], chunk.span[d + 1]):
@@ -161,13 +163,13 @@ def _span(space: Any, chunk: Any, table: Any, g: int, a: int, low: int, high: in
         inner_high -= 1
         found += count[inner_high]
     box = chunk.box[:, g, a]
-    box[0], box[1], box[2], box[3] = low, inner_low, inner_high, high
-    if space.attribute[a, 0] == NODE:
+    box[LOW], box[INNER_LOW], box[INNER_HIGH], box[HIGH] = low, inner_low, inner_high, high
+    if space.attribute[a, KIND] == NODE:
         means = chunk.means
         now = span_loss(space, a, means[low], means[high], 0)
         for x in range(chunk.span[a], chunk.span[a + 1]):
             wide = span_loss(space, a, means[min(low, x)], means[max(high, x)], 0)
-            table.price[g, x] = int((wide - now) * 2**19 + 0.5)
+            table.price[g, x] = in_units(wide - now)
 
 
 @njit(cache=True)
@@ -184,10 +186,10 @@ def _count(space: Any, chunk: Any, table: Any, g: int, code: Any, step: int) -> 
     for a in range(d):
         x = code[a]
         count[x] += step
-        if space.attribute[a, 0] == SET:
-            price[x] = table.toll[a, min(count[x], 8)]
-        elif x <= chunk.box[1, g, a] or x >= chunk.box[2, g, a]:
-            _span(space, chunk, table, g, a, min(x, chunk.box[0, g, a]), max(x, chunk.box[3, g, a]))
+        if space.attribute[a, KIND] == SET:
+            price[x] = table.toll[a, min(count[x], _COMMON)]
+        elif x <= chunk.box[INNER_LOW, g, a] or x >= chunk.box[INNER_HIGH, g, a]:
+            _span(space, chunk, table, g, a, min(x, chunk.box[LOW, g, a]), max(x, chunk.box[HIGH, g, a]))
     count[code[d]] += step
     _bar(chunk, table, g, code[d])
 
@@ -208,7 +210,8 @@ def _collect(chunk: Any, table: Any, start: Any, member: Any, groups: Any, offer
         if at < 0:
             continue
         code = chunk.code[chunk.first[g] + at]
-        deal.owner[0, many], deal.owner[1, many], deal.owner[2, many] = g, at, member[start[groups[g]] + at]
+        deal.owner[_GROUP, many], deal.owner[_PLACE, many] = g, at
+        deal.owner[_ROW, many] = member[start[groups[g]] + at]
         _write(deal.code[many], code)
         for t in range(sets):
             deal.look[many, t] = code[table.sets[t]]
@@ -222,7 +225,7 @@ def _collect(chunk: Any, table: Any, start: Any, member: Any, groups: Any, offer
 @njit(cache=True)
 def _prices(chunk: Any, table: Any, deal: Any, i: int, many: int, soft: float, sums: Any, price: Any) -> None:
     """price[j]: what the group that offers i, and has given it away, loses more with person j."""
-    g, sets = deal.owner[0, i], len(table.sets)
+    g, sets = deal.owner[_GROUP, i], len(table.sets)
     size, list_ = chunk.first[g + 1] - chunk.first[g], table.price[g]
     for j in range(many):
         found = 0
@@ -246,13 +249,13 @@ def _prices(chunk: Any, table: Any, deal: Any, i: int, many: int, soft: float, s
 @njit(cache=True)
 def _add_beyond(chunk: Any, g: int, a: int, place: Any, many: int, soft: float, sums: Any) -> None:
     """How far each person lies outside the range; softly, also outside its inner part. 32 bits, for speed."""
-    low, high = chunk.means[chunk.box[0, g, a]], chunk.means[chunk.box[3, g, a]]
+    low, high = chunk.means[chunk.box[LOW, g, a]], chunk.means[chunk.box[HIGH, g, a]]
     for j in range(many):
         sums[j] += max(low, place[j]) - min(high, place[j])
     half = np.int32(soft * 128)
     if half == 0:
         return
-    inner_low, inner_high = chunk.means[chunk.box[1, g, a]], chunk.means[chunk.box[2, g, a]]
+    inner_low, inner_high = chunk.means[chunk.box[INNER_LOW, g, a]], chunk.means[chunk.box[INNER_HIGH, g, a]]
     for j in range(many):
         x, y = max(low, place[j]), min(high, place[j])
         sums[j] += np.int32((max(inner_low, x) - x + y - min(inner_high, y)) * half) >> 8
@@ -321,7 +324,7 @@ def _oddness(codes: Any, space: Any, people: Any, seen: Any) -> Any:
     """How much the box of these people would shrink without each of them, or, if few are like it, without them all."""
     odd = np.zeros(len(people))
     for a in range(codes.shape[1]):
-        offset, low, high = space.attribute[a, 1], codes[people[0], a], codes[people[0], a]
+        offset, low, high = space.attribute[a, OFFSET], codes[people[0], a], codes[people[0], a]
         for p in people:
             seen[offset + codes[p, a]] += 1
             low, high = min(low, codes[p, a]), max(high, codes[p, a])
@@ -338,13 +341,13 @@ def _oddness(codes: Any, space: Any, people: Any, seen: Any) -> Any:
 @njit(cache=True)
 def _outlying(space: Any, a: int, x: int, low: int, high: int, seen: Any) -> float:
     """How much smaller attribute a of a box would be without code x."""
-    if space.attribute[a, 0] == SET:
+    if space.attribute[a, KIND] == SET:
         return space.unit[a]
     if low < x < high:
         return 0.0
     step = 1 if x == low else -1
     inner = x + step
-    while seen[space.attribute[a, 1] + inner] == 0:
+    while seen[space.attribute[a, OFFSET] + inner] == 0:
         inner += step
     rest = span_loss(space, a, inner, high, 0) if x == low else span_loss(space, a, low, inner, 0)
     return span_loss(space, a, low, high, 0) - rest

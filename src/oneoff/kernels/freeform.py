@@ -12,6 +12,7 @@ from oneoff.kernels.space import KIND, OFFSET, SET, span_loss
 
 __all__ = ["grow_blocks", "mend"]
 
+_LOW, _HIGH = range(2)  # lines of `ends`: the codes of a box
 _FINEST = 2**24  # the cost of a growth by a whole attribute: coarser only in very large blocks
 
 
@@ -46,7 +47,7 @@ def _grow(codes: Any, space: Any, people: Any, matcher: int, cost: Any, shown: A
             c = codes[people[i], j]
             local[i, j] = c
             shown[i, space.attribute[j, OFFSET] + c] = 1
-            ends[0, i, j], ends[1, i, j] = c, c
+            ends[_LOW, i, j], ends[_HIGH, i, j] = c, c
     scale = min(_FINEST, 4 * FORBIDDEN // (m * d))  # a forbidden pair outweighs a quarter of the largest sum, or more
     for t in range(1, k):
         _growths(local, space, people, cost, shown, ends, cover, t, scale)
@@ -58,7 +59,7 @@ def _grow(codes: Any, space: Any, people: Any, matcher: int, cost: Any, shown: A
             for j in range(d):
                 c = np.int64(local[p, j])
                 shown[i, space.attribute[j, OFFSET] + c] = 1
-                ends[0, i, j], ends[1, i, j] = min(ends[0, i, j], c), max(ends[1, i, j], c)
+                ends[_LOW, i, j], ends[_HIGH, i, j] = min(ends[_LOW, i, j], c), max(ends[_HIGH, i, j], c)
     for i in range(m):
         for t in range(k):
             p = cover[people[i], t]
@@ -79,7 +80,7 @@ def _growths(
             growth[p] = 0.0
         for j in range(d):
             kind, offset = space.attribute[j, KIND], space.attribute[j, OFFSET]
-            low, high = ends[0, i, j], ends[1, i, j]
+            low, high = ends[_LOW, i, j], ends[_HIGH, i, j]
             if kind == SET:
                 line, unit = shown[i], space.unit[j]
                 for p in range(m):

@@ -1,7 +1,7 @@
 """First groups from buckets, and what groups lose.
 
 Groups lie one after the other: the members of group g are member[start[g] : start[g + 1]], rows of the table. Loss is
-counted in whole numbers of 1 / 2**19, so that ties are exact and the order of summation does not matter.
+counted in whole numbers of 1 / UNIT, so that ties are exact and the order of summation does not matter.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from oneoff.kernels.chunks import unit
 from oneoff.kernels.matching import hungarian
-from oneoff.kernels.space import RANGE, SET, place, span_loss
+from oneoff.kernels.space import ABOVE_ALL, KIND, OFFSET, RANGE, SET, SIZE, in_units, place, span_loss
 from oneoff.kernels.threads import spread
 
 __all__ = ["assemble", "total_loss"]
@@ -23,8 +24,8 @@ def _tolls(space: Any) -> Any:
     """What each code costs a group that nobody with it is in."""
     toll = np.zeros(len(space.position), np.int64)
     for a in range(len(space.unit)):
-        for code in range(space.attribute[a, 2]):
-            toll[space.attribute[a, 1] + code] = int(space.unit[a] * 2**19 + 0.5)
+        for code in range(space.attribute[a, SIZE]):
+            toll[space.attribute[a, OFFSET] + code] = unit(space, a)
     return toll
 
 
@@ -69,7 +70,7 @@ def _prices(codes: Any, space: Any, group: Any, many: int, table: Any, toll: Any
     for j in range(table.shape[1]):
         price[j] = 0
     for a in range(codes.shape[1]):
-        if space.attribute[a, 0] == SET:
+        if space.attribute[a, KIND] == SET:
             _set_prices(codes, space, group, many, a, table[a], toll, price)
         else:
             _range_prices(codes, space, group, many, a, table[a], price)
@@ -78,28 +79,28 @@ def _prices(codes: Any, space: Any, group: Any, many: int, table: Any, toll: Any
 @njit(cache=True)
 def _set_prices(codes: Any, space: Any, group: Any, many: int, a: int, code: Any, toll: Any, price: Any) -> None:
     """A category that nobody has yet costs a unit."""
-    offset, unit = space.attribute[a, 1], int(space.unit[a] * 2**19 + 0.5)
+    offset, more = space.attribute[a, OFFSET], unit(space, a)
     for m in range(many):
         toll[offset + codes[group[m], a]] = 0
     for j in range(len(code)):
         price[j] += toll[offset + code[j]]
     for m in range(many):
-        toll[offset + codes[group[m], a]] = unit
+        toll[offset + codes[group[m], a]] = more
 
 
 @njit(cache=True)
 def _range_prices(codes: Any, space: Any, group: Any, many: int, a: int, code: Any, price: Any) -> None:
     """How far a range, or a node of a hierarchy, must stretch."""
-    low, high = 2**62, -(2**62)
+    low, high = ABOVE_ALL, -1
     for m in range(many):
         x = place(space, a, codes[group[m], a])
         low, high = min(low, x), max(high, x)
-    if space.attribute[a, 0] == RANGE:
+    if space.attribute[a, KIND] == RANGE:
         for j in range(len(code)):
             price[j] += max(low - code[j], 0) + max(code[j] - high, 0)
         return
     for j in range(len(code)):
-        price[j] += int(span_loss(space, a, min(low, code[j]), max(high, code[j]), 0) * 2**19 + 0.5)
+        price[j] += in_units(span_loss(space, a, min(low, code[j]), max(high, code[j]), 0))
 
 
 @njit(cache=True, nogil=True)
@@ -110,14 +111,14 @@ def total_loss(codes: Any, space: Any, start: Any, member: Any) -> Any:
     for g in range(groups):
         found = 0
         for a in range(d):
-            low, high, distinct = 2**62, -1, 0
-            offset = space.attribute[a, 1]
+            low, high, distinct = ABOVE_ALL, -1, 0
+            offset = space.attribute[a, OFFSET]
             for m in range(start[g], start[g + 1]):
                 code = codes[member[m], a]
                 low, high = min(low, code), max(high, code)
                 if seen[offset + code] != g:
                     seen[offset + code] = g
                     distinct += 1
-            found += int(span_loss(space, a, low, high, distinct) * 2**19 + 0.5)
+            found += in_units(span_loss(space, a, low, high, distinct))
         loss[g] = found * (start[g + 1] - start[g])
     return loss

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from oneoff.kernels.rules import allows
-from oneoff.kernels.space import span_loss
+from oneoff.kernels.space import ABOVE_ALL, OFFSET, span_loss
 
 __all__ = ["curve_keys", "greedy_groups", "optimal_groups"]
 
@@ -65,10 +65,10 @@ def optimal_groups(codes: Any, order: Any, space: Any, k: int) -> Any:
     best[0] = 0.0
     seen = np.full(len(space.position), -1, np.int64)
     low, high, distinct = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64)
-    offset = space.attribute[:, 1]
+    offset = space.attribute[:, OFFSET]
     for i in range(k, n + 1):
         for a in range(d):
-            low[a], high[a], distinct[a] = 2**31, -1, 0
+            low[a], high[a], distinct[a] = ABOVE_ALL, -1, 0
         for j in range(i - 1, max(0, i - 2 * k + 1) - 1, -1):
             for a in range(d):
                 c = codes[order[j], a]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.space import RANGE, SET
+from oneoff.kernels.space import KIND, LEAVES, OFFSET, RANGE, SET, leaves_under
 
 __all__ = ["average_loss", "information_loss", "loss_of_node"]
 
@@ -17,17 +17,12 @@ def information_loss(space: Any, a: int, low: int, high: int) -> float:
     """Equations 2 and 3 of paper 001 for codes from low to high; plain categories are a flat tree."""
     if low == high:
         return 0.0
-    kind, offset = space.attribute[a, 0], space.attribute[a, 1]
+    kind, offset = space.attribute[a, KIND], space.attribute[a, OFFSET]
     if kind == RANGE:
         return space.position[offset + high] - space.position[offset + low]
     if kind == SET:
         return 1.0
-    first = space.attribute[a, 3] + space.leaf[offset + low]
-    last = space.attribute[a, 3] + space.leaf[offset + high]
-    while space.tree[0, first] != space.tree[0, last]:
-        first += space.attribute[a, 4]
-        last += space.attribute[a, 4]
-    return space.tree[1, first] / space.attribute[a, 4]
+    return leaves_under(space, a, low, high) / space.attribute[a, LEAVES]
 
 
 @njit(cache=True)

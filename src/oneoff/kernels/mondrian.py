@@ -18,7 +18,7 @@ from numba import njit
 
 from oneoff.kernels.rules import allows
 from oneoff.kernels.sort import sort_ints
-from oneoff.kernels.space import SET, span_loss
+from oneoff.kernels.space import ABOVE_ALL, KIND, OFFSET, SET, span_loss
 
 __all__ = ["cut", "working_space"]
 
@@ -32,15 +32,16 @@ EDGES, CANDIDATES = 7, 8  # where the pieces between boundaries begin; positions
 HIST, ORDER, SLOT = 9, 10, 11  # codes of a node: how often, in cutting order, place in that order
 SEEN_LEFT, SEEN_RIGHT = 12, 13  # when a code was last seen, to count distinct ones
 LEFT, RIGHT, TOUCHED = 14, 15, 16  # sensitive values of both halves
+HEIGHT = 17
 
-
+FIRST, LAST = 0, 1  # columns of the stack: where a node begins, and the row behind it
 NODES, GROUPS, DONE, STAMP = 0, 1, 2, 3  # of the cursor: nodes on the stack, groups made, rows in groups, last stamp
 
 
 def working_space(values: Any, tie: Any, all_codes: int, many_values: int) -> Any:
     """Room for a table; `tie` places equal rows (anything will do for strict cuts)."""
     n = len(values)
-    work = np.zeros((17, max(n + 1, all_codes, many_values)), np.int64)
+    work = np.zeros((HEIGHT, max(n + 1, all_codes, many_values)), np.int64)
     work[VALUES, :n], work[ROWS, :n], work[TIE, :n] = values, np.arange(n), tie
     return work
 
@@ -58,7 +59,7 @@ def cut(
     looked = 0
     while cursor[NODES] > 0 and looked < budget:
         cursor[NODES] -= 1
-        first, last = stack[cursor[NODES], 0], stack[cursor[NODES], 1]
+        first, last = stack[cursor[NODES], FIRST], stack[cursor[NODES], LAST]
         looked += last - first
         at = np.int64(0)
         if last - first >= 2 * rule.least_size and last - first > 1:
@@ -75,8 +76,8 @@ def cut(
             cursor[DONE] += last - first
         else:
             _divide(codes, spare, first, last, at, work)
-            stack[cursor[NODES], 0], stack[cursor[NODES], 1] = first, first + at
-            stack[cursor[NODES] + 1, 0], stack[cursor[NODES] + 1, 1] = first + at, last
+            stack[cursor[NODES], FIRST], stack[cursor[NODES], LAST] = first, first + at
+            stack[cursor[NODES] + 1, FIRST], stack[cursor[NODES] + 1, LAST] = first + at, last
             cursor[NODES] += 2
 
 
@@ -110,7 +111,7 @@ def _divide(codes: Any, spare: Any, first: int, last: int, at: int, work: Any) -
     for i in range(first, last):
         for j in range(codes.shape[1]):
             codes[i, j] = spare[i, j]
-    for column in range(3):  # VALUES, ROWS, TIE
+    for column in (VALUES, ROWS, TIE):
         for i in range(first, last):
             work[SPARE, work[PLACE, i]] = work[column, i]
         for i in range(first, last):
@@ -141,7 +142,7 @@ def _best_cut(
             work[PLACE, i] = 0
         least = _loss(codes, space, first, last, size, np.inf, cursor, work) - 1e-12
     for j in range(codes.shape[1]):
-        distinct = _order_codes(codes, space.attribute[j, 0], first, last, j, work)
+        distinct = _order_codes(codes, space.attribute[j, KIND], first, last, j, work)
         if distinct == 1:
             continue
         if through_ties:
@@ -285,10 +286,11 @@ def _loss(codes: Any, space: Any, first: int, last: int, at: int, limit: float, 
     total = 0.0
     for j in range(codes.shape[1]):
         cursor[STAMP] += 1  # a new stamp makes `seen` empty
-        stamp, offset = cursor[STAMP], space.attribute[j, 1]
-        low_left, high_left, low_right, high_right = np.int64(2**31), np.int64(-1), np.int64(2**31), np.int64(-1)
+        stamp, offset = cursor[STAMP], space.attribute[j, OFFSET]
+        low_left, low_right = np.int64(ABOVE_ALL), np.int64(ABOVE_ALL)
+        high_left, high_right = np.int64(-1), np.int64(-1)
         left, right = np.int64(0), np.int64(0)
-        if space.attribute[j, 0] == SET:
+        if space.attribute[j, KIND] == SET:
             for i in range(first, last):
                 c = offset + codes[i, j]
                 if work[PLACE, i] < at:

@@ -1,7 +1,7 @@
 """Better groups by changing their sizes: people change groups, and groups dissolve.
 
 Groups lie one after the other: the members of group g are member[start[g] : start[g + 1]], rows of the table. What the
-moves lower is the sum over groups of people times box loss, in whole numbers of 1 / 2**19.
+moves lower is the sum over groups of people times box loss, in whole numbers of 1 / UNIT.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.chunks import chunk_of, unit
+from oneoff.kernels.chunks import HIGH, LOW, chunk_of, unit
 from oneoff.kernels.limits import CEILING, CEILING_OF, FLOOR, FLOOR_OF
-from oneoff.kernels.space import RANGE, SET, span_loss
+from oneoff.kernels.space import KIND, RANGE, SET, in_units, span_loss
 from oneoff.kernels.threads import spread
 
 __all__ = ["move"]
@@ -92,7 +92,7 @@ def _state(space: Any, chunk: Any, least: int) -> Any:
     for v in range(chunk.span[d], chunk.span[d + 1]):
         floors = floors or chunk.limits[FLOOR, v] > 0
     for a in range(d):
-        toll[a] = unit(space, a) if space.attribute[a, 0] == SET else -1
+        toll[a] = unit(space, a) if space.attribute[a, KIND] == SET else -1
     state = _State(home, np.zeros((k, 5), np.int64), toll, floors)
     chunk.count[:] = 0
     for g in range(k):
@@ -105,9 +105,9 @@ def _state(space: Any, chunk: Any, least: int) -> Any:
 @njit(cache=True)
 def _span(space: Any, chunk: Any, a: int, low: int, high: int) -> int:
     """What a range or a node loses, from one code to another."""
-    if space.attribute[a, 0] == RANGE:
+    if space.attribute[a, KIND] == RANGE:
         return chunk.means[high] - chunk.means[low]
-    return int(span_loss(space, a, chunk.means[low], chunk.means[high], 0) * 2**19 + 0.5)
+    return in_units(span_loss(space, a, chunk.means[low], chunk.means[high], 0))
 
 
 @njit(cache=True)
@@ -117,12 +117,12 @@ def _join(space: Any, chunk: Any, state: Any, m: int, g: int) -> None:
     for a in range(d):
         x = chunk.code[m, a]
         if first:
-            chunk.box[0, g, a] = chunk.box[3, g, a] = x
+            chunk.box[LOW, g, a] = chunk.box[HIGH, g, a] = x
         elif state.toll[a] >= 0:
             state.about[g, LOSS] += state.toll[a] if chunk.count[g, x] == 0 else 0
-        elif x < chunk.box[0, g, a] or x > chunk.box[3, g, a]:
+        elif x < chunk.box[LOW, g, a] or x > chunk.box[HIGH, g, a]:
             state.about[g, LOSS] += _beyond(space, chunk, g, a, x)
-            chunk.box[0, g, a], chunk.box[3, g, a] = min(x, chunk.box[0, g, a]), max(x, chunk.box[3, g, a])
+            chunk.box[LOW, g, a], chunk.box[HIGH, g, a] = min(x, chunk.box[LOW, g, a]), max(x, chunk.box[HIGH, g, a])
         chunk.count[g, x] += 1
     chunk.count[g, chunk.code[m, d]] += 1
     state.about[g, SIZE] += 1
@@ -138,8 +138,8 @@ def _leave(space: Any, chunk: Any, state: Any, m: int) -> None:
     for a in range(d):
         chunk.count[g, chunk.code[m, a]] -= 1
         if state.about[g, SIZE] > 0 and state.toll[a] < 0:
-            chunk.box[0, g, a] = _next(chunk, g, chunk.box[0, g, a], 1)
-            chunk.box[3, g, a] = _next(chunk, g, chunk.box[3, g, a], -1)
+            chunk.box[LOW, g, a] = _next(chunk, g, chunk.box[LOW, g, a], 1)
+            chunk.box[HIGH, g, a] = _next(chunk, g, chunk.box[HIGH, g, a], -1)
     chunk.count[g, chunk.code[m, d]] -= 1
 
 
@@ -159,7 +159,7 @@ def _saved(space: Any, chunk: Any, state: Any, m: int) -> int:
         return 0
     for a in range(chunk.code.shape[1] - 1):
         x = int(chunk.code[m, a])
-        low, high = chunk.box[0, g, a], chunk.box[3, g, a]
+        low, high = chunk.box[LOW, g, a], chunk.box[HIGH, g, a]
         if chunk.count[g, x] > 1:
             continue
         if state.toll[a] >= 0:
@@ -174,7 +174,7 @@ def _saved(space: Any, chunk: Any, state: Any, m: int) -> int:
 @njit(cache=True)
 def _beyond(space: Any, chunk: Any, g: int, a: int, x: int) -> int:
     """How much more a range or a node of group g loses when it must reach x too."""
-    low, high = chunk.box[0, g, a], chunk.box[3, g, a]
+    low, high = chunk.box[LOW, g, a], chunk.box[HIGH, g, a]
     return _span(space, chunk, a, min(low, x), max(high, x)) - _span(space, chunk, a, low, high)
 
 
@@ -245,7 +245,7 @@ def _best_home(space: Any, chunk: Any, state: Any, m: int, budget: int) -> Any:
                 x = code[a]
                 if toll[a] >= 0:
                     cost += size * toll[a] if count[g, x] == 0 else 0
-                elif x < box[0, g, a] or x > box[3, g, a]:
+                elif x < box[LOW, g, a] or x > box[HIGH, g, a]:
                     cost += size * _beyond(space, chunk, g, a, x)
                 if cost >= budget:
                     break

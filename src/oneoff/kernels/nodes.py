@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from oneoff.kernels.losses import information_loss
+from oneoff.kernels.space import ABOVE_ALL
 
 __all__ = [
     "ASSIGNED",
@@ -28,9 +29,13 @@ __all__ = [
     "GROUP_MANY",
     "GROUP_SIZE",
     "HEAD",
+    "HIGHEST_LEFT",
+    "HIGHEST_RIGHT",
     "KEPT",
     "LAST",
     "LEFT",
+    "LOWEST_LEFT",
+    "LOWEST_RIGHT",
     "NEXT",
     "OF",
     "ORDER",
@@ -47,7 +52,11 @@ __all__ = [
     "TAKES",
     "TOTAL",
     "WHICH",
+    "axes_of",
+    "branch",
+    "enter",
     "find_boundary",
+    "halve_buckets",
     "is_blurred",
     "make_children",
     "part_of",
@@ -71,12 +80,30 @@ AT, NEXT, LAST, BEGIN = 22, 23, 24, 25  # people bucket by bucket on the curve; 
 QUOTA, SIDE, KEPT = 26, 27, 28  # people of each bucket that still go left; where each person goes; the best split
 ROWS = 29
 
-GOES_LEFT, GOES_RIGHT = 0, 2  # of SIDE; and the row of `edge` with the lowest code there, before that with the highest
+LOWEST_LEFT, HIGHEST_LEFT, LOWEST_RIGHT, HIGHEST_RIGHT = range(4)  # rows of `edge`: the codes of a cut
+GOES_LEFT, GOES_RIGHT = LOWEST_LEFT, LOWEST_RIGHT  # of SIDE: the row with the lowest code there, next is the highest
 
 
 @njit(cache=True)
 def room_for(people: int, values: int, sets: int) -> Any:
     return np.zeros((ROWS, max(people, values, sets) + 2), np.int32)
+
+
+@njit(cache=True)
+def enter(codes: Any, rows: Any, local: Any, work: Any) -> None:
+    """The people of a leaf, in one group: local[p] are the codes of person p."""
+    for p in range(len(rows)):
+        work[BEST, p], work[SEED, p] = 0, p
+        for a in range(codes.shape[1]):
+            local[p, a] = codes[rows[p], a]
+
+
+@njit(cache=True)
+def axes_of(sorted_by: Any, base: int, size: int, axes: Any) -> None:
+    """axes[a] lists the people of a leaf by attribute a, as they are numbered in it."""
+    for a in range(len(sorted_by)):
+        for p in range(size):
+            axes[a, p] = sorted_by[a, base + p] - base
 
 
 @njit(cache=True)
@@ -111,6 +138,31 @@ def make_children(region: int, many: int, left: int, top: int, people: int, work
             second += 1
     work[STACK, top], work[STACK_SIZE, top], work[STACK_MANY, top] = region + left, people - left, second
     work[STACK, top + 1], work[STACK_SIZE, top + 1], work[STACK_MANY, top + 1] = region, left, first
+
+
+@njit(cache=True)
+def halve_buckets(region: int, many: int, in_turn: int, work: Any) -> int:
+    """Put half of every bucket into LEFT; returns how many people that are.
+
+    Odd ones go right; with 1 for `in_turn`, left and right in turn.
+    """
+    left, odd = np.int64(0), 0
+    for i in range(many):
+        x = work[TAKES, region + i]
+        odd += x % 2
+        work[LEFT, i] = x // 2 + in_turn * (x % 2) * (odd % 2)
+        left += work[LEFT, i]
+    return left
+
+
+@njit(cache=True)
+def branch(region: int, size: int, many: int, left: int, top: int, groups: int, work: Any) -> tuple[int, int]:
+    """Divide a node as LEFT says or, when nobody goes left, make it a group; how many nodes wait, how many groups."""
+    if left > 0:
+        make_children(region, many, left, top, size, work)
+        return top + 2, groups
+    work[GROUP, groups], work[GROUP_SIZE, groups], work[GROUP_MANY, groups] = region, size, many
+    return top, groups + 1
 
 
 @njit(cache=True)
@@ -165,7 +217,8 @@ def try_cut(
     for i in range(many):
         work[QUOTA, work[OF, region + i]] = work[LEFT, i]
     for c in range(d):
-        edge[0, c], edge[1, c], edge[2, c], edge[3, c] = 2**31, -1, 2**31, -1
+        edge[LOWEST_LEFT, c], edge[LOWEST_RIGHT, c] = ABOVE_ALL, ABOVE_ALL
+        edge[HIGHEST_LEFT, c], edge[HIGHEST_RIGHT, c] = -1, -1
     for k in range(size):
         p = axes[a, region + size - 1 - k] if turn % 2 else axes[a, region + k]
         b, side = work[WHICH, p], GOES_RIGHT
@@ -178,8 +231,8 @@ def try_cut(
             edge[side, c], edge[side + 1, c] = min(edge[side, c], code), max(edge[side + 1, c], code)
     loss = 0.0
     for c in range(d):
-        loss += left * information_loss(space, c, edge[0, c], edge[1, c])
-        loss += (size - left) * information_loss(space, c, edge[2, c], edge[3, c])
+        loss += left * information_loss(space, c, edge[LOWEST_LEFT, c], edge[HIGHEST_LEFT, c])
+        loss += (size - left) * information_loss(space, c, edge[LOWEST_RIGHT, c], edge[HIGHEST_RIGHT, c])
     return loss
 
 

@@ -26,7 +26,7 @@ from oneoff.kernels.crowd import (
     round_up,
 )
 from oneoff.kernels.limits import CEILING, CEILING_OF, FLOOR, FLOOR_OF, keeps_floors
-from oneoff.kernels.space import RANGE, SET
+from oneoff.kernels.space import KIND, OFFSET, RANGE, SET
 
 __all__ = ["anchored"]
 
@@ -37,6 +37,7 @@ SIZE, REWARD = 0, 1  # rows of the plan
 FIRST, MANY, COSTS = 0, 1, 2  # rows of `part`
 PARTS, NEAR, NEXT_BEFORE, NEXT_AFTER, PLANNED = 0, 1, 2, 3, 4  # entries of `about`
 HAVE, LEAST, MOST = 0, 1, 2  # rows of `count`
+LOW, HIGH = 0, 1  # rows of `box`
 
 
 class _Draft(NamedTuple):
@@ -171,8 +172,8 @@ def _clear(crowd: Any, space: Any, draft: Any, filled: int) -> None:
         place = draft.chosen[i]
         draft.count[HAVE, crowd.person[VALUE, place]] = 0
         for a in range(len(crowd.column)):
-            if space.attribute[a, 0] == SET:
-                draft.seen[space.attribute[a, 1] + crowd.column[a, place]] = False
+            if space.attribute[a, KIND] == SET:
+                draft.seen[space.attribute[a, OFFSET] + crowd.column[a, place]] = False
         draft.chosen[i] = crowd.person[POSITION, place]
     for h in range(crowd.hot[-1]):
         draft.count[LEAST, crowd.hot[h]], draft.count[MOST, crowd.hot[h]] = 0, 2**62
@@ -273,14 +274,14 @@ def _bar(value: Any, v: int, draft: Any) -> None:
 @njit(cache=True)
 def _stretch(column: Any, space: Any, a: int, x: int, draft: Any, first: bool) -> None:
     """The box takes in x; whoever is now inside or closer costs less."""
-    kind, low, high = space.attribute[a, 0], draft.box[0, a], draft.box[1, a]
+    kind, low, high = space.attribute[a, KIND], draft.box[LOW, a], draft.box[HIGH, a]
     if kind == SET:
-        if draft.seen[space.attribute[a, 1] + x]:
+        if draft.seen[space.attribute[a, OFFSET] + x]:
             return
-        draft.seen[space.attribute[a, 1] + x] = True
+        draft.seen[space.attribute[a, OFFSET] + x] = True
     elif not first and low <= x <= high:
         return
-    draft.box[0, a], draft.box[1, a] = (x, x) if first else (min(low, x), max(high, x))
+    draft.box[LOW, a], draft.box[HIGH, a] = (x, x) if first else (min(low, x), max(high, x))
     for i in range(draft.about[PARTS]):
         begin, many, at = draft.part[FIRST, i], draft.part[MANY, i], draft.part[COSTS, i]
         near, cost = column[begin : begin + many], draft.cost[at : at + many]
@@ -341,7 +342,7 @@ def _price(crowd: Any, space: Any, limits: Any, draft: Any, i: int, check: bool)
     for w in range(many):
         cost[w] = draft.base[crowd.person[VALUE, first + w]]
     for a in range(len(crowd.column)):
-        kind, low, high = space.attribute[a, 0], np.int32(draft.box[0, a]), np.int32(draft.box[1, a])
+        kind, low, high = space.attribute[a, KIND], np.int32(draft.box[LOW, a]), np.int32(draft.box[HIGH, a])
         near, more, zero = crowd.column[a][first : first + many], np.int32(unit(space, a)), np.int32(0)
         if kind == RANGE:
             for w in range(many):
@@ -350,7 +351,7 @@ def _price(crowd: Any, space: Any, limits: Any, draft: Any, i: int, check: bool)
             for w in range(many):
                 cost[w] += more if near[w] != low else zero
         elif kind == SET:
-            seen = draft.seen[space.attribute[a, 1] :]
+            seen = draft.seen[space.attribute[a, OFFSET] :]
             for w in range(many):
                 if not seen[near[w]]:
                     cost[w] += more

@@ -16,6 +16,8 @@ __all__ = ["Known", "belief_in_values", "pair_chances", "record_totals"]
 
 _NOWHERE, _SEVERAL = -1, -2
 _CHANCE, _UNCHANGED, _WHERE = range(3)  # what `_one_more` returns, kept for everybody who is left
+_SUM, _HIGHEST = range(2)  # columns of what is found
+_PEOPLE, _RECORDS = range(2)  # columns of `pairs`: classes
 _VALUE, _MANY = range(2)  # columns of `shows` and `has`
 
 
@@ -130,8 +132,8 @@ def record_totals(known: Any, found: Any, first: int, last: int) -> None:
             for c in range(_fitting(known, k, known.record_start[g], True, again, who, so_far, many)):
                 end = so_far[columns, c]
                 chance = _in_the_end(known.odds[g], again, end[_CHANCE], end[_UNCHANGED], np.int64(end[_WHERE]))
-                found[k, 0] += known.people[who[columns, c]] * chance
-                found[k, 1] = max(found[k, 1], chance)
+                found[k, _SUM] += known.people[who[columns, c]] * chance
+                found[k, _HIGHEST] = max(found[k, _HIGHEST], chance)
 
 
 @njit(cache=True, nogil=True)
@@ -156,21 +158,22 @@ def belief_in_values(
                 for e in range(shows_start[k], shows_start[k + 1]):
                     belief[shows[e, _VALUE]] += chance * shows[e, _MANY]
             for e in range(has_start[p], has_start[p + 1]):
-                found[p, 0] += has[e, _MANY] * belief[has[e, _VALUE]] / whole
+                found[p, _SUM] += has[e, _MANY] * belief[has[e, _VALUE]] / whole
             for c in range(many[columns]):
                 k = who[columns, c]
                 for e in range(shows_start[k], shows_start[k + 1]):
-                    found[p, 1] = max(found[p, 1], belief[shows[e, _VALUE]] / whole / ceiling[shows[e, _VALUE]])
-                    belief[shows[e, _VALUE]] = 0.0
+                    v = shows[e, _VALUE]
+                    found[p, _HIGHEST] = max(found[p, _HIGHEST], belief[v] / whole / ceiling[v])
+                    belief[v] = 0.0
 
 
 @njit(cache=True, nogil=True)
 def pair_chances(known: Any, pairs: Any, group: Any, found: Any, first: int, last: int) -> None:
-    """found[x] = the chance that people of class pairs[x, 0] show the records of class pairs[x, 1]."""
+    """found[x] = the chance that people of class pairs[x, _PEOPLE] show the records of pairs[x, _RECORDS]."""
     columns = known.shown.shape[1]
     for x in range(first, last):
-        odds = known.odds[group[x]]
+        odds, i, r = known.odds[group[x]], pairs[x, _PEOPLE], pairs[x, _RECORDS]
         chance, unchanged, where = 1.0, 1.0, _NOWHERE
         for j in range(columns):
-            chance, unchanged, where = _one_more(known, pairs[x, 0], pairs[x, 1], j, chance, unchanged, where)
+            chance, unchanged, where = _one_more(known, i, r, j, chance, unchanged, where)
         found[x] = _in_the_end(odds, odds[:columns].sum(), chance, unchanged, where)

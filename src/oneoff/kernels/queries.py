@@ -9,6 +9,8 @@ from numba import njit
 
 __all__ = ["expected_counts"]
 
+_FIRST, _LAST, _COLUMNS = range(3)  # of a query: the values, and where the pairs of columns begin
+
 
 @njit(cache=True)
 def expected_counts(share: Any, people: Any, queries: Any) -> Any:
@@ -22,8 +24,8 @@ def expected_counts(share: Any, people: Any, queries: Any) -> Any:
     for q in range(len(queries)):
         total = 0.0
         for b in range(len(share)):
-            part = float(people[b, queries[q, 1] + 1] - people[b, queries[q, 0]])
-            j = 2
+            part = float(people[b, queries[q, _LAST] + 1] - people[b, queries[q, _FIRST]])
+            j = _COLUMNS
             while part != 0 and j < queries.shape[1] and queries[q, j] >= 0:
                 part *= share[b, queries[q, j + 1]] - share[b, queries[q, j]]
                 j += 2

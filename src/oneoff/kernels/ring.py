@@ -12,6 +12,7 @@ from oneoff.kernels.space import ABOVE_ALL, OFFSET, span_loss
 
 __all__ = ["lexicographic_parts", "swap_between"]
 
+_FIRST, _LAST, _COLUMN = range(3)  # columns of the stack: rows still to divide, and by what
 _PART, _PLACE = range(2)  # where somebody is: the part, and the place in the list of all members
 
 
@@ -27,16 +28,16 @@ def lexicographic_parts(rows: Any, values: Any, rule: Any, least: int) -> Any:
     stack = np.empty((n // least + 2, 3), np.int64)
     edges = np.empty(n // least + 2, np.int64)
     work = np.zeros((2, rule.limits.shape[1]), np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, 0
+    stack[0, _FIRST], stack[0, _LAST], stack[0, _COLUMN] = 0, n, 0
     depth = 1
     while depth > 0:
         depth -= 1
-        first, last, j = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        first, last, j = stack[depth, _FIRST], stack[depth, _LAST], stack[depth, _COLUMN]
         many = _repaired(rows, values, rule, first, last, j, edges, work)
         for p in range(many):
             begins[edges[p]] = True
             if j + 1 < d and rows[edges[p], j] == rows[edges[p + 1] - 1, j]:
-                stack[depth, 0], stack[depth, 1], stack[depth, 2] = edges[p], edges[p + 1], j + 1
+                stack[depth, _FIRST], stack[depth, _LAST], stack[depth, _COLUMN] = edges[p], edges[p + 1], j + 1
                 depth += 1
     return begins
 

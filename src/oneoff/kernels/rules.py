@@ -12,6 +12,11 @@ from oneoff.kernels.sort import sort_ints
 
 __all__ = ["allows", "allows_groups"]
 
+# Columns of what `models.Rule` has besides limits.
+_FROM, _BELOW = 0, 1  # of ranges: the values; of distances: the ranges
+_TOP, _BOTTOM = 2, 3  # of distances: the bound; of ranges: the ceiling
+_C, _C_OF, _L = range(3)  # of recursive diversity
+
 
 @njit(cache=True)
 def allows(rule: Any, count: Any, touched: Any, many: int, size: int) -> bool:
@@ -52,9 +57,9 @@ def _below_ceilings(ranges: Any, sets: int, count: Any, size: int) -> bool:
     """The last ranges are sets of values with a ceiling on all of them together."""
     for r in range(len(ranges) - sets, len(ranges)):
         found = 0
-        for v in range(ranges[r, 0], ranges[r, 1]):
+        for v in range(ranges[r, _FROM], ranges[r, _BELOW]):
             found += count[v]
-        if found * ranges[r, 3] > ranges[r, 2] * size:
+        if found * ranges[r, _BOTTOM] > ranges[r, _TOP] * size:
             return False
     return True
 
@@ -82,9 +87,9 @@ def _recursive(promise: Any, count: Any, touched: Any, many: int, size: int) -> 
         counts[i] = count[touched[i]]
     sort_ints(counts, many)
     tail = size
-    for i in range(min(promise[2] - 1, many)):
+    for i in range(min(promise[_L] - 1, many)):
         tail -= counts[many - 1 - i]
-    return counts[many - 1] * promise[1] < promise[0] * tail
+    return counts[many - 1] * promise[_C_OF] < promise[_C] * tail
 
 
 @njit(cache=True)
@@ -98,9 +103,9 @@ def _close(promise: Any, ranges: Any, prior_below: Any, total: int, count: Any, 
         found += count[v]
     imbalance[values] = 0
     moved = 0
-    for r in range(promise[0], promise[1]):
-        moved += abs(imbalance[ranges[r, 1]] - imbalance[ranges[r, 0]])
-    return moved * promise[3] <= promise[2] * total * size
+    for r in range(promise[_FROM], promise[_BELOW]):
+        moved += abs(imbalance[ranges[r, _BELOW]] - imbalance[ranges[r, _FROM]])
+    return moved * promise[_BOTTOM] <= promise[_TOP] * total * size
 
 
 @njit(cache=True)

@@ -19,21 +19,25 @@ from oneoff.kernels.nodes import (
     ASSIGNED,
     BEST,
     GOES_LEFT,
-    GROUP,
-    GROUP_MANY,
     GROUP_SIZE,
+    HIGHEST_LEFT,
+    HIGHEST_RIGHT,
     KEPT,
     LEFT,
+    LOWEST_LEFT,
+    LOWEST_RIGHT,
     OF,
     QUOTA,
-    SEED,
     SIDE,
     SIZE,
     TAKES,
     WHICH,
+    axes_of,
+    branch,
+    enter,
     find_boundary,
+    halve_buckets,
     is_blurred,
-    make_children,
     plant,
     pop_node,
     room_for,
@@ -41,12 +45,13 @@ from oneoff.kernels.nodes import (
     try_cut,
 )
 from oneoff.kernels.retrieval import retrieve
-from oneoff.kernels.space import SET, span_loss
+from oneoff.kernels.space import KIND, OFFSET, SET, span_loss
 
 __all__ = ["ACROSS", "HALVES", "Closeness", "divide", "worst_of"]
 
 HALVES = 0  # of every bucket x // 2 people go left; members are the nearest on the curve to a random person
 ACROSS = 1  # all buckets at once are cut across an attribute, as unevenly as the promise allows
+BUCKETS, WAY, PARTS = range(3)  # columns of the plans
 
 # Rows of the frame: of each bucket the first place and the one behind the last, levels inside it, how many are taken.
 LOW, HIGH, DEPTH, TAKEN = 0, 1, 2, 3
@@ -199,12 +204,7 @@ def _halve(close: Any, region: int, size: int, many: int, buckets: int, frame: A
     Odd ones go right; where that is refused, left and right in turn.
     """
     for in_turn in range(2):
-        left, odd = np.int64(0), 0
-        for i in range(many):
-            x = work[TAKES, region + i]
-            odd += x % 2
-            work[LEFT, i] = x // 2 + in_turn * (x % 2) * (odd % 2)
-            left += work[LEFT, i]
+        left = halve_buckets(region, many, in_turn, work)
         if _both(close, region, many, left, size, buckets, frame, work):
             return left
     return np.int64(0)
@@ -219,12 +219,7 @@ def _halves(close: Any, buckets: int, people: int, frame: Any, work: Any) -> int
         top -= 1
         region, size, many = pop_node(top, work)
         left = _halve(close, region, size, many, buckets, frame, work)
-        if left > 0:
-            make_children(region, many, left, top, size, work)
-            top += 2
-        else:
-            work[GROUP, groups], work[GROUP_SIZE, groups], work[GROUP_MANY, groups] = region, size, many
-            groups += 1
+        top, groups = branch(region, size, many, left, top, groups, work)
     return groups
 
 
@@ -290,8 +285,8 @@ def _weigh(
     """People times normalized certainty penalty on both sides of the cut that SIDE and edge describe."""
     loss = 0.0
     for c in range(local.shape[1]):
-        here, there, offset = 0, 0, space.attribute[c, 1]
-        if space.attribute[c, 0] == SET:
+        here, there, offset = 0, 0, space.attribute[c, OFFSET]
+        if space.attribute[c, KIND] == SET:
             for k in range(region, region + size):
                 code, bit = offset + local[axes[c, k], c], 1 if work[SIDE, axes[c, k]] == GOES_LEFT else 2
                 if seen[code] & bit == 0:
@@ -299,8 +294,8 @@ def _weigh(
                     here, there = here + (bit == 1), there + (bit == 2)
             for k in range(region, region + size):
                 seen[offset + local[axes[c, k], c]] = 0
-        loss += left * span_loss(space, c, edge[0, c], edge[1, c], here)
-        loss += (size - left) * span_loss(space, c, edge[2, c], edge[3, c], there)
+        loss += left * span_loss(space, c, edge[LOWEST_LEFT, c], edge[HIGHEST_LEFT, c], here)
+        loss += (size - left) * span_loss(space, c, edge[LOWEST_RIGHT, c], edge[HIGHEST_RIGHT, c], there)
     return loss
 
 
@@ -339,32 +334,29 @@ def divide(
 ) -> None:  # fmt: skip
     """Divide leaves first..last-1 into groups by the plan that loses least; a leaf stays whole when none gains.
 
-    place[r] is that of the value of row r; plans[t] = bucketization, HALVES or ACROSS, and
-    for the latter how many parts; the others as in `burel.divide`.
+    place[r] is that of the value of row r; plans[t] = which bucketization (BUCKETS), HALVES or ACROSS (WAY), and
+    for the latter how many PARTS; the others as in `burel.divide`.
     """
+    curve, sorted_by = people[0], people[1:]
     d, largest, places = codes.shape[1], np.int64(0), close.bucket.shape[1]
     for leaf in range(first, last):
         largest = max(largest, start[leaf + 1] - start[leaf])
     work, frame = room_for(largest, places, 0), np.zeros((4, places), np.int64)
-    local, axes = np.empty((largest, d), np.int32), np.empty((len(people) - 1, largest), np.int32)
+    local, axes = np.empty((largest, d), np.int32), np.empty((len(sorted_by), largest), np.int32)
     box = np.empty((2 * d, largest), np.int32)
     for leaf in range(first, last):
         base, size = start[leaf], start[leaf + 1] - start[leaf]
-        for p in range(size):
-            work[BEST, p], work[SEED, p] = 0, p
-            for a in range(d):
-                local[p, a] = codes[people[0, base + p], a]
+        rows = curve[base : base + size]
+        enter(codes, rows, local, work)
         least = loss_of_node(space, local, work[BEST], size, box, work[GROUP_SIZE])
         for t in range(len(plans)):
             if least <= 0.0:
                 break
-            buckets = _set_up(close, plans[t, 0], frame)
-            _mark(close.bucket[plans[t, 0]], place, people[0], base, size, buckets, work)
-            if plans[t, 1] == ACROSS:
-                for a in range(d):
-                    for p in range(size):
-                        axes[a, p] = people[1 + a, base + p] - base
-                _across(close, space, local, axes, buckets, size, plans[t, 2], frame, work)
+            buckets = _set_up(close, plans[t, BUCKETS], frame)
+            _mark(close.bucket[plans[t, BUCKETS]], place, rows, buckets, work)
+            if plans[t, WAY] == ACROSS:
+                axes_of(sorted_by, base, size, axes)
+                _across(close, space, local, axes, buckets, size, plans[t, PARTS], frame, work)
             else:
                 groups = _halves(close, buckets, size, frame, work)
                 if groups == 1:
@@ -376,15 +368,15 @@ def divide(
                 for p in range(size):
                     work[BEST, p] = work[ASSIGNED, p]
         for p in range(size):
-            label[people[0, base + p]] = base + work[BEST, p]
+            label[rows[p]] = base + work[BEST, p]
 
 
 @njit(cache=True)
-def _mark(bucket: Any, place: Any, rows: Any, base: int, people: int, buckets: int, work: Any) -> None:
+def _mark(bucket: Any, place: Any, rows: Any, buckets: int, work: Any) -> None:
     """The bucket of every person of a leaf, and how many people each bucket has there."""
     for b in range(buckets):
         work[SIZE, b] = 0
-    for p in range(people):
-        b = bucket[place[rows[base + p]]]
+    for p in range(len(rows)):
+        b = bucket[place[rows[p]]]
         work[WHICH, p] = b
         work[SIZE, b] += 1

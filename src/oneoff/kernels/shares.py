@@ -24,7 +24,8 @@ from oneoff.kernels.nodes import (
     SIZE,
     TAKES,
     TOTAL,
-    make_children,
+    branch,
+    halve_buckets,
     plant,
     pop_node,
     room_for,
@@ -130,15 +131,7 @@ def _add_to_sets(promise: Any, value: int, people: int, work: Any) -> None:
 def halve(promise: Any, region: int, people: int, many: int, either: bool, work: Any) -> int:
     """Put an allowed split of a node into LEFT; returns how many people go left, 0 when there is none."""
     for in_turn in range(2 if either else 1):
-        left, odd = np.int64(0), 0
-        for i in range(many):
-            x = work[TAKES, region + i]
-            half = x // 2
-            if x % 2 == 1:
-                odd += 1
-                half += in_turn * (odd % 2)
-            work[LEFT, i] = half
-            left += half
+        left = halve_buckets(region, many, in_turn, work)
         if are_allowed(promise, region, many, left, people, work):
             return left
     return np.int64(0)
@@ -153,12 +146,7 @@ def bi_split(promise: Any, buckets: int, people: int, either: bool, work: Any) -
         top -= 1
         region, size, many = pop_node(top, work)
         left = halve(promise, region, size, many, either, work)
-        if left > 0:
-            make_children(region, many, left, top, size, work)
-            top += 2
-        else:
-            work[GROUP, groups], work[GROUP_SIZE, groups], work[GROUP_MANY, groups] = region, size, many
-            groups += 1
+        top, groups = branch(region, size, many, left, top, groups, work)
     return groups
 
 

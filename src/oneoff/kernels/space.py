@@ -12,6 +12,7 @@ from numba import njit
 
 __all__ = [
     "ABOVE_ALL",
+    "ANCESTOR",
     "KIND",
     "LEAVES",
     "NODE",
@@ -20,16 +21,18 @@ __all__ = [
     "SET",
     "SIZE",
     "TREE",
+    "UNDER",
     "UNIT",
     "Space",
     "in_units",
+    "leaves_under",
     "place",
     "span_loss",
 ]
 
 RANGE, SET, NODE = range(3)  # kinds of attributes
 KIND, OFFSET, SIZE, TREE, LEAVES = range(5)  # columns of Space.attribute
-_ANCESTOR, _UNDER = range(2)  # lines of Space.tree
+ANCESTOR, UNDER = range(2)  # lines of Space.tree
 UNIT = 2**19  # the loss of a whole attribute where losses are whole numbers, which makes ties exact
 ABOVE_ALL = 2**31  # no code is so high
 
@@ -58,12 +61,18 @@ def span_loss(space: Any, j: int, low: int, high: int, distinct: int) -> float:
         return space.position[offset + high] - space.position[offset + low]
     if kind == SET:
         return (distinct - 1) * space.unit[j]
-    a = space.attribute[j, TREE] + space.leaf[offset + low]
-    b = space.attribute[j, TREE] + space.leaf[offset + high]
-    while space.tree[_ANCESTOR, a] != space.tree[_ANCESTOR, b]:
+    return (leaves_under(space, j, low, high) - 1) * space.unit[j]
+
+
+@njit(cache=True)
+def leaves_under(space: Any, j: int, low: int, high: int) -> int:
+    """How many leaves the lowest common ancestor of two codes has, in the hierarchy of attribute j."""
+    a = space.attribute[j, TREE] + space.leaf[space.attribute[j, OFFSET] + low]
+    b = space.attribute[j, TREE] + space.leaf[space.attribute[j, OFFSET] + high]
+    while space.tree[ANCESTOR, a] != space.tree[ANCESTOR, b]:
         a += space.attribute[j, LEAVES]
         b += space.attribute[j, LEAVES]
-    return (space.tree[_UNDER, a] - 1) * space.unit[j]
+    return space.tree[UNDER, a]
 
 
 @njit(cache=True)

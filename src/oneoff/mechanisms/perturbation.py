@@ -60,22 +60,22 @@ def perturbation(
     }
     if channel not in makers:
         raise BadValue("unknown channel", allowed=", ".join(makers), got=repr(channel))
-    caps = model.caps(table.counts)
-    assert caps is not None  # the catalog lets no other promise through
-    _refuse(table, caps)
+    limits = model.caps(table.counts)
+    assert limits is not None  # the catalog lets no other promise through
+    _refuse(table, limits)
     if table.counts.max() == table.rows:  # everybody has the same value, which everybody knows
         return Channel(np.eye(len(table.counts), dtype=np.int64))
-    made = makers[channel](table.counts, caps, table.sensitive)
-    if breaking(made.joint(table.counts), caps).any():
+    made = makers[channel](table.counts, limits, table.sensitive)
+    if breaking(made.joint(table.counts), limits).any():
         raise Defect(f"the channel breaks {model.spec()}")
     return made
 
 
-def repaired_channel(counts: Ints, caps: Limits, sensitive: Attribute | None = None) -> Channel:
+def repaired_channel(counts: Ints, limits: Limits, sensitive: Attribute | None = None) -> Channel:
     """Keep with probability alpha, otherwise replace by i with probability r_i: sound for every table."""
-    wanted = [_replacement(p, c) for p, c in zip(_shares(counts), caps.ceiling, strict=True)]
-    if caps.floor is not None:
-        wanted = [max(w, p * f) for w, p, f in zip(wanted, _shares(counts), _for_floors(counts, caps), strict=True)]
+    wanted = [_replacement(p, c) for p, c in zip(_shares(counts), limits.ceiling, strict=True)]
+    if limits.floor is not None:
+        wanted = [max(w, p * f) for w, p, f in zip(wanted, _shares(counts), _for_floors(counts, limits), strict=True)]
     keep = int(_SCALE / (1 + sum(wanted)))
     replace = np.array([-int(-keep * w // 1) for w in wanted], dtype=np.int64)
     weight = np.repeat(replace[:, None], len(counts), axis=1)
@@ -88,10 +88,10 @@ def _replacement(p: Fraction, c: Fraction) -> Fraction:
     return Fraction(0) if c >= 1 or p == 0 else p * (1 - c) / (c - p)
 
 
-def _for_floors(counts: Ints, caps: Limits) -> list[Fraction]:
+def _for_floors(counts: Ints, limits: Limits) -> list[Fraction]:
     """Seeing v, any other i must stay above its floor f_i: r_v >= alpha' p_v max f_i / (p_i - f_i) over i != v."""
-    assert caps.floor is not None
-    need = [f / (p - f) if f > 0 else Fraction(0) for p, f in zip(_shares(counts), caps.floor, strict=True)]
+    assert limits.floor is not None
+    need = [f / (p - f) if f > 0 else Fraction(0) for p, f in zip(_shares(counts), limits.floor, strict=True)]
     first, second = sorted([*need, Fraction(0)], reverse=True)[:2]
     return [second if x == first else first for x in need]
 
@@ -106,33 +106,33 @@ def _with_absent(weight: Ints, counts: Ints) -> Ints:
     return weight
 
 
-def paper_channel(counts: Ints, caps: Limits, sensitive: Attribute | None = None) -> Channel:
+def paper_channel(counts: Ints, limits: Limits, sensitive: Attribute | None = None) -> Channel:
     """Theorem 3: keep i with probability alpha_i, otherwise take any value with equal probabilities.
 
     Pr(i -> i) = gamma_i C and Pr(i -> v) = (1 - gamma_i C) / (m - 1), with C = 1 / (max gamma + m - 1).
     """
     shares, m = _shares(counts), len(counts)
-    if caps.floor is not None or m == 1 or min(shares) == 0 or max(caps.ceiling) >= 1:
+    if limits.floor is not None or m == 1 or min(shares) == 0 or max(limits.ceiling) >= 1:
         raise _unsound("it is defined for values that all occur, with ceilings below 1 and without floors", sensitive)
-    gamma = [c / p * (1 - p) / (1 - c) for p, c in zip(shares, caps.ceiling, strict=True)]
+    gamma = [c / p * (1 - p) / (1 - c) for p, c in zip(shares, limits.ceiling, strict=True)]
     unit = 1 / (max(gamma) + m - 1)
     other = [-int(-(1 - g * unit) / (m - 1) * _SCALE // 1) for g in gamma]  # rounded up: a value keeps less of itself
     weight = np.repeat(np.array(other, dtype=np.int64)[None, :], m, axis=0)
     np.fill_diagonal(weight, _SCALE - (m - 1) * weight[0])
     made = Channel(weight)
-    bad = breaking(made.joint(counts), caps)
+    bad = breaking(made.joint(counts), limits)
     if bad.any():
-        raise _unsound(_violation(made, counts, caps, bad, sensitive), sensitive)
+        raise _unsound(_violation(made, counts, limits, bad, sensitive), sensitive)
     return made
 
 
-def _violation(made: Channel, counts: Ints, caps: Limits, bad: Flags, sensitive: Attribute | None) -> str:
+def _violation(made: Channel, counts: Ints, limits: Limits, bad: Flags, sensitive: Attribute | None) -> str:
     """The worst belief that the channel would allow, in words."""
     joint = made.joint(counts)
     seen = joint.sum(axis=1)
-    cells = [(float(Fraction(joint[v, i], seen[v]) / caps.ceiling[i]), int(v), int(i)) for v, i in np.argwhere(bad)]
+    cells = [(float(Fraction(joint[v, i], seen[v]) / limits.ceiling[i]), int(v), int(i)) for v, i in np.argwhere(bad)]
     _, v, i = max(cells)
-    belief, allowed = float(Fraction(joint[v, i], seen[v])), float(caps.ceiling[i])
+    belief, allowed = float(Fraction(joint[v, i], seen[v])), float(limits.ceiling[i])
     shown, meant = (str(x) if sensitive is None else str(sensitive.labels[x]) for x in (v, i))
     return f"who sees '{shown}' could believe '{meant}' with {belief:.3g} where {allowed:.3g} is allowed"
 
@@ -146,7 +146,7 @@ def _unsound(why: str, sensitive: Attribute | None) -> UnreachableGuarantee:
     )
 
 
-def variance_channel(counts: Ints, caps: Limits, sensitive: Attribute | None = None) -> Channel:
+def variance_channel(counts: Ints, limits: Limits, sensitive: Attribute | None = None) -> Channel:
     """The channel with the least variance of reconstructed counts, found numerically under the exact bounds.
 
     The bounds are linear in the channel, so a mixture with one that tells nothing repairs what rounding breaks.
@@ -158,25 +158,25 @@ def variance_channel(counts: Ints, caps: Limits, sensitive: Attribute | None = N
             got=f"{len(counts)} values",
             hint="use channel=repaired",
         )
-    start = repaired_channel(counts, caps, sensitive)
+    start = repaired_channel(counts, limits, sensitive)
     shares = counts / counts.sum()
-    found = _least_variance(start.matrix, shares, caps) if len(counts) > 1 else start.matrix
+    found = _least_variance(start.matrix, shares, limits) if len(counts) > 1 else start.matrix
     nothing = np.repeat(shares[:, None], len(counts), axis=1)
     for mixed in (0.0, 1e-9, 1e-7, 1e-5, 1e-3):
         made = _rounded((1 - mixed) * found + mixed * nothing)
-        if not breaking(made.joint(counts), caps).any():
+        if not breaking(made.joint(counts), limits).any():
             better = count_variance(made.matrix, shares) < count_variance(start.matrix, shares)
             return made if better else start
     return start
 
 
-def _least_variance(start: Floats, shares: Floats, caps: Limits) -> Floats:
+def _least_variance(start: Floats, shares: Floats, limits: Limits) -> Floats:
     from scipy.optimize import LinearConstraint, minimize
 
     m = len(start)
-    bounds = _allowed(caps.ceiling, shares)
-    if caps.floor:
-        bounds = np.concatenate([bounds, -_allowed(caps.floor, shares)])
+    bounds = _allowed(limits.ceiling, shares)
+    if limits.floor:
+        bounds = np.concatenate([bounds, -_allowed(limits.floor, shares)])
     sums = np.tile(np.eye(m), m)
     best, least = start, count_variance(start, shares)
     course = np.random.default_rng(0)  # a search that begins where all values are alike would never leave it
@@ -244,9 +244,9 @@ def _shares(counts: Ints) -> list[Fraction]:
     return [Fraction(int(count), total) for count in counts]
 
 
-def _refuse(table: Table, caps: Limits) -> None:
+def _refuse(table: Table, limits: Limits) -> None:
     """What no channel can do, or none of ours."""
-    if caps.sets:
+    if limits.sets:
         raise MethodMismatch("channels are made for ceilings on single values, not on sets of them")
     if table.keep:
         raise BadValue(
@@ -263,8 +263,8 @@ def _refuse(table: Table, caps: Limits) -> None:
             hint="publish ranges of it instead: --bins 50, or bins=50 in read_table",
         )
     tight: list[Any] = []
-    for i, (p, c) in enumerate(zip(_shares(table.counts), caps.ceiling, strict=True)):
-        floor = Fraction(0) if caps.floor is None else caps.floor[i]
+    for i, (p, c) in enumerate(zip(_shares(table.counts), limits.ceiling, strict=True)):
+        floor = Fraction(0) if limits.floor is None else limits.floor[i]
         if 0 < p < 1 and (c <= p or floor >= p):
             tight.append(i if table.sensitive is None else str(table.sensitive.labels[i]))
     if tight:

@@ -113,14 +113,14 @@ _WORDS = {
         beyond=Adversary.INSIDER,
     ),
     Adversary.BLACK_BOX: _Words(
-        sentence="somebody who matches people on one column at a time and knows neither groups nor chances",
+        sentence="somebody who matches people on one column at a time and knows neither groups nor probabilities",
         briefly="a black box only: somebody who matches people on one column at a time and knows neither the hidden "
-        "groups nor the chances",
+        "groups nor the probabilities",
         meaning="It means: a value of one column can be traced to nobody with more than the promised probability. This "
-        "was worked out exactly from the chances that values were drawn with. It is not so for several columns "
-        "together, and it rests on groups and chances staying secret: recipients get a table that looks like the "
+        "was worked out exactly from the probabilities that values were drawn with. It is not so for several columns "
+        "together, and it rests on groups and probabilities staying secret: recipients get a table that looks like the "
         "original, and no word of who covered for whom.",
-        unchecked="Somebody who knows, or works out, which people covered for one another and with which chances "
+        unchecked="Somebody who knows, or works out, which people covered for one another and with which probabilities "
         "concludes much more from several columns together; how much is said on this page.",
         beyond=Adversary.READER,
     ),
@@ -144,7 +144,8 @@ _WORDS = {
         beyond=Adversary.INSIDER,
     ),
     Adversary.PRIOR: _Words(
-        sentence="somebody who knows everybody's quasi-identifiers, the matrix of chances and how common each value is",
+        sentence="somebody who knows everybody's quasi-identifiers, the matrix of probabilities and how common each "
+        "value is",
         meaning="It means: whose record is whose may be plain to see, but the value it shows was drawn by chance. What "
         "can be concluded from it was worked out exactly, for every value that can be shown and all it can stand for.",
         unchecked="Somebody who compares many people with the same quasi-identifiers can estimate how the values are "

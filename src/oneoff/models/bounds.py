@@ -106,14 +106,18 @@ class ValueCaps(CapModel):
     ) -> None:
         pairs = caps_by_label.items() if isinstance(caps_by_label, Mapping) else caps_by_label
         checked = []
-        for label, cap in pairs:
-            value = parameter(cap, f"the cap of {label!r}", most=1)
+        for label, ceiling in pairs:
+            value = parameter(ceiling, f"the ceiling of {label!r}", most=1)
             if value <= 0:
-                raise BadGuarantee(f"the cap of {label!r} is not positive", allowed="0 < cap <= 1", got=str(cap))
+                raise BadGuarantee(
+                    f"the ceiling of {label!r} is not positive", allowed="0 < ceiling <= 1", got=str(ceiling)
+                )
             checked.append((label_texts(np.array([label], dtype=object))[0], value))
         twice = [label for label, times in Counter(label for label, _ in checked).items() if times > 1]
         if twice:
-            raise BadGuarantee("the caps name a value twice", allowed="one cap for each value", got=listing(twice))
+            raise BadGuarantee(
+                "the ceilings name a value twice", allowed="one ceiling for each value", got=listing(twice)
+            )
         object.__setattr__(self, "caps_by_label", tuple(checked))
         object.__setattr__(self, "source", source)
         object.__setattr__(self, "scale", parameter(scale, "scale", least=0))
@@ -121,14 +125,14 @@ class ValueCaps(CapModel):
 
     @staticmethod
     def read(path: str) -> ValueCaps:
-        """From a CSV file with the columns value and cap; decimals are read exactly."""
+        """From a CSV file with the columns value and cap (its ceiling); decimals are read exactly."""
         try:
             with Path(path).open(newline="", encoding="utf-8-sig") as file:
                 rows = [row for row in csv.reader(file) if row]
         except (OSError, UnicodeDecodeError) as error:
             raise UnreadableFile(
                 f"the caps file {path!r} cannot be read",
-                allowed="a CSV file with a value and its cap on each line",
+                allowed="a CSV file with a value and its ceiling on each line",
                 got=str(error),
                 hint="check the path; without a file, write f-privacy:theta=8,base=0.02",
             ) from None
@@ -137,7 +141,7 @@ class ValueCaps(CapModel):
         bad = [",".join(row) for row in rows if len(row) != 2]
         if bad or not rows:
             raise UnreadableFile(
-                f"the caps file {path!r} has lines that are not a value and a cap",
+                f"the caps file {path!r} has lines that are not a value and a ceiling",
                 allowed="two fields on each line",
                 got=listing(bad) or "no lines",
             )
@@ -146,7 +150,8 @@ class ValueCaps(CapModel):
         if twice:
             raise BadGuarantee(f"the caps file {path!r} names a value twice", got=listing(twice))
         return ValueCaps(
-            tuple((label, number(cap, f"the cap of {label!r}")) for label, cap in rows), source=Path(path).name
+            tuple((label, number(ceiling, f"the ceiling of {label!r}")) for label, ceiling in rows),
+            source=Path(path).name,
         )
 
     def spec(self) -> str:
@@ -162,9 +167,9 @@ class ValueCaps(CapModel):
         missing, unknown = [x for x in labels if x not in named], sorted(set(named) - set(labels))
         if missing or unknown:
             raise BadGuarantee(
-                f"the caps do not fit the values of {sensitive.name!r}",
-                allowed="exactly one cap for each value that occurs",
-                got=f"no cap for: {listing(missing) or 'none'}; unknown values: {listing(unknown) or 'none'}",
+                f"the ceilings do not fit the values of {sensitive.name!r}",
+                allowed="exactly one ceiling for each value that occurs",
+                got=f"no ceiling for: {listing(missing) or 'none'}; unknown values: {listing(unknown) or 'none'}",
             )
         return replace(self, ceilings=tuple(named[label] for label in labels))
 
@@ -172,9 +177,11 @@ class ValueCaps(CapModel):
         ceilings = self._ceilings()
         if len(ceilings) != prior.values:
             raise BadGuarantee(
-                "the caps do not fit the values", allowed=f"{prior.values} caps", got=f"{len(ceilings)} caps"
+                "the ceilings do not fit the values",
+                allowed=f"{prior.values} ceilings",
+                got=f"{len(ceilings)} ceilings",
             )
-        return Limits(tuple(min(Fraction(1), self.scale * cap) for cap in ceilings))
+        return Limits(tuple(min(Fraction(1), self.scale * ceiling) for ceiling in ceilings))
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
         return maximum_by_group(counts, self._scale_needed(counts))
@@ -185,11 +192,11 @@ class ValueCaps(CapModel):
         return exact_maximum(counts, needed, lambda value, count, size: Fraction(count, size) / ceilings[value])
 
     def _scale_needed(self, counts: Counts) -> Floats:
-        needed: Floats = shares(counts) / np.array([float(cap) for cap in self._ceilings()])[counts.value]
+        needed: Floats = shares(counts) / np.array([float(ceiling) for ceiling in self._ceilings()])[counts.value]
         return needed
 
     def _ceilings(self) -> tuple[Fraction, ...]:
-        return self.ceilings or tuple(cap for _, cap in self.caps_by_label)
+        return self.ceilings or tuple(ceiling for _, ceiling in self.caps_by_label)
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,8 @@ class Joined(Model):
         return Joined(tuple(model.at(part) for model, part in zip(self.models, level, strict=True)))
 
     def caps(self, prior: PriorLike) -> Limits | None:
-        caps = [cap for cap in (model.caps(prior) for model in self.models) if cap is not None]
-        return reduce(Limits.minimum, caps) if caps else None
+        limits = [each for each in (model.caps(prior) for model in self.models) if each is not None]
+        return reduce(Limits.minimum, limits) if limits else None
 
     def epsilon(self, prior: Prior) -> float:
         return min(model.epsilon(prior) for model in self.models)

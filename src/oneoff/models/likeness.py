@@ -122,13 +122,13 @@ class BetaLikeness(CapModel):
         )
 
     def exact_caps(self, prior: Prior) -> Limits:
-        return _caps(prior, self.beta)
+        return _limits(prior, self.beta)
 
     def scores(self, counts: Counts, prior: Prior) -> Floats:
         return maximum_by_group(counts, _beyond_all(_gain(counts, prior), counts, prior))
 
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
-        return INFINITE if _caps(prior, None).failing(counts).any() else _exact_gain(counts, prior)
+        return INFINITE if _limits(prior, None).failing(counts).any() else _exact_gain(counts, prior)
 
     def epsilon(self, prior: Prior) -> float:
         """Does for every p, too."""
@@ -246,15 +246,15 @@ def _own_gain(beta: Fraction) -> float:
     return math.nextafter(float(log_below(1 + beta)), 0.0)
 
 
-def _caps(prior: Prior, beta: Fraction | None) -> Limits:
+def _limits(prior: Prior, beta: Fraction | None) -> Limits:
     return Limits(tuple(map(_ceiling(prior, beta), prior.count)))
 
 
 def _two_sided(prior: Prior, beta: Fraction | None) -> Limits:
     """Ceilings f p and floors p / f. Since f errs downwards, ceilings do too, and floors upwards: both refuse."""
-    caps = _caps(prior, beta)
-    floors = (p * p / cap if cap else p for p, cap in zip(prior.shares, caps.ceiling, strict=True))
-    return Limits(caps.ceiling, tuple(floors))
+    limits = _limits(prior, beta)
+    floors = (p * p / ceiling if ceiling else p for p, ceiling in zip(prior.shares, limits.ceiling, strict=True))
+    return Limits(limits.ceiling, tuple(floors))
 
 
 def _ceiling(prior: Prior, beta: Fraction | None) -> Callable[[int], Fraction]:
@@ -264,13 +264,13 @@ def _ceiling(prior: Prior, beta: Fraction | None) -> Callable[[int], Fraction]:
     """
 
     @cache
-    def cap(count: int) -> Fraction:
+    def ceiling(count: int) -> Fraction:
         p = Fraction(count, prior.total)
         return (1 + (_surprise(p) if beta is None else min(beta, _surprise(p)))) * p
 
-    return cap
+    return ceiling
 
 
 def _surprise(p: Fraction) -> Fraction:
-    """-ln p, from below; a value that does not occur has cap zero whatever this says."""
+    """-ln p, from below; a value that does not occur has ceiling zero whatever this says."""
     return log_below(1 / p) if p > 0 else Fraction(0)

@@ -61,9 +61,9 @@ class Limits:
 
     def up_to(self, people: int) -> Limits:
         """The same for groups of at most so many people, in terms so small that 64-bit integers decide exactly."""
-        ceiling = _each(self.ceiling, lambda cap: fraction_below(min(cap, Fraction(1)), people))
+        ceiling = _each(self.ceiling, lambda bound: fraction_below(min(bound, Fraction(1)), people))
         floor = None if self.floor is None else _each(self.floor, lambda bound: fraction_above(bound, people))
-        sets = tuple((low, high, fraction_below(min(cap, Fraction(1)), people)) for low, high, cap in self.sets)
+        sets = tuple((low, high, fraction_below(min(ceiling, Fraction(1)), people)) for low, high, ceiling in self.sets)
         return Limits(ceiling, floor, sets, min(self.least_size, people + 1))  # as good as any larger one
 
     @cached_property
@@ -75,7 +75,7 @@ class Limits:
     @cached_property
     def set_rows(self) -> tuple[tuple[int, int, int, int], ...]:
         """The sets with their ceilings likewise: low, high, numerator, denominator."""
-        return tuple((low, high, *cap.as_integer_ratio()) for low, high, cap in self.sets)
+        return tuple((low, high, *ceiling.as_integer_ratio()) for low, high, ceiling in self.sets)
 
     def most(self, size: int) -> Ints:
         """How many people of a group of that size may have each value."""
@@ -136,15 +136,15 @@ class Limits:
         waiting = sorted(self.sets)
         while waiting:
             layer, later, end = [], [], 0
-            for low, high, cap in waiting:
+            for low, high, ceiling in waiting:
                 if low < end:
-                    later.append((low, high, cap))
+                    later.append((low, high, ceiling))
                     continue
-                layer += [(end, low, Fraction(1)), (low, high, cap)]
+                layer += [(end, low, Fraction(1)), (low, high, ceiling)]
                 end = high
             layer = [part for part in [*layer, (end, self.values, Fraction(1))] if part[0] < part[1]]
             node = np.repeat(np.arange(len(layer)), [high - low for low, high, _ in layer])
-            yield node, Limits(tuple(cap for _, _, cap in layer))
+            yield node, Limits(tuple(ceiling for _, _, ceiling in layer))
             waiting = later
 
     def minimum(self, other: Limits) -> Limits:
@@ -153,9 +153,9 @@ class Limits:
         floors = [floor for floor in (self.floor, other.floor) if floor is not None]
         floor = tuple(max(bounds) for bounds in zip(*floors, strict=True)) if floors else None
         lowest: dict[tuple[int, int], Fraction] = {}
-        for low, high, cap in (*self.sets, *other.sets):
-            lowest[low, high] = min(cap, lowest.get((low, high), cap))
-        sets = tuple((*ends, cap) for ends, cap in lowest.items())
+        for low, high, bound in (*self.sets, *other.sets):
+            lowest[low, high] = min(bound, lowest.get((low, high), bound))
+        sets = tuple((*ends, bound) for ends, bound in lowest.items())
         return Limits(ceiling, floor, sets, max(self.least_size, other.least_size))
 
     def with_least_size(self, people: int) -> Limits:
@@ -169,7 +169,7 @@ class Limits:
         by_rank = _by_ceiling(self.ceiling, parent, home)
         rank = np.empty(self.values, dtype=np.int64)
         rank[by_rank] = np.arange(self.values)
-        rounded = [int(cap > near) for cap, near in zip(self.ceiling, small.ceiling, strict=True)]
+        rounded = [int(ceiling > near) for ceiling, near in zip(self.ceiling, small.ceiling, strict=True)]
         rows = [(over, under, above) for (_, _, over, under), above in zip(sets, parent, strict=True)]
         return OrderedLimits(
             np.concatenate([small.rows, np.array([rank, by_rank, home, rounded], dtype=np.int64)]),
@@ -211,7 +211,7 @@ def _by_ceiling(ceiling: tuple[Fraction, ...], parent: list[int], home: list[int
     path: list[tuple[int, ...]] = []
     for number, above in enumerate(parent):
         path.append((*(path[above] if above >= 0 else ()), number))
-    place = {cap: number for number, cap in enumerate(sorted(set(ceiling)))}
+    place = {bound: number for number, bound in enumerate(sorted(set(ceiling)))}
     return sorted(range(len(home)), key=lambda v: (path[home[v]] if home[v] >= 0 else (), place[ceiling[v]]))
 
 

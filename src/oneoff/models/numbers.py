@@ -1,6 +1,6 @@
 """Parameters and comparisons without rounding: everything a promise is compared with is a fraction.
 
-A cap may be irrational (a logarithm, an exponential). It is then replaced by a fraction that errs on the refusing
+A ceiling may be irrational (a logarithm, an exponential). It is then replaced by a fraction that errs on the refusing
 side by less than 1e-40, far below what any table of people could tell apart.
 """
 
@@ -82,7 +82,7 @@ def fraction_below(bound: Fraction, largest: int) -> Fraction:
     """The greatest fraction <= bound whose denominator is at most `largest` (Stern-Brocot descent).
 
     For every count and every size <= largest, count/size <= bound exactly when count/size <= this fraction, so
-    a group can be compared with an arbitrary real cap in small integers and without error.
+    a group can be compared with an arbitrary real ceiling in small integers and without error.
     """
     if bound.denominator <= largest:
         return bound

@@ -17,17 +17,17 @@ from oneoff.table.arrays import Flags
 __all__ = ["breaking"]
 
 
-def breaking(joint: npt.NDArray[Any], caps: Limits) -> Flags:
+def breaking(joint: npt.NDArray[Any], limits: Limits) -> Flags:
     """flags[v, i]: seeing v makes i, or a set it is in, more likely than allowed; or less, under a floor."""
     seen = joint.sum(axis=1)[:, None]
-    top, bottom = _terms([min(cap, 1) for cap in caps.ceiling])
+    top, bottom = _terms([min(ceiling, 1) for ceiling in limits.ceiling])
     flags = joint * bottom > top * seen
-    if caps.floor is not None:
-        top, bottom = _terms(caps.floor)
+    if limits.floor is not None:
+        top, bottom = _terms(limits.floor)
         flags |= joint * bottom < top * seen
-    for low, high, cap in caps.sets:
+    for low, high, ceiling in limits.sets:
         together = joint[:, low:high].sum(axis=1, keepdims=True)
-        flags[:, low:high] |= together * cap.denominator > cap.numerator * seen
+        flags[:, low:high] |= together * ceiling.denominator > ceiling.numerator * seen
     answer: Flags = flags.astype(np.bool_)
     return answer
 

@@ -119,8 +119,8 @@ def _closeness(arguments: str, text: str) -> Model:
 def _f_privacy(arguments: str, text: str) -> Model:
     path, scaled, scale = arguments.partition(",scale=")
     if "=" not in path:
-        caps = ValueCaps.read(path)
-        return ValueCaps(caps.caps_by_label, caps.source, scale) if scaled else caps
+        read = ValueCaps.read(path)
+        return ValueCaps(read.caps_by_label, read.source, scale) if scaled else read
     given = _named(arguments, text, ("theta", "base"))
     if "theta" not in given:
         raise BadGuarantee("f-privacy needs theta", allowed=_example(text), got=text)

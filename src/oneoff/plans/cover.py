@@ -99,7 +99,7 @@ class RandomTable:
         everybody = np.add.reduceat(weight * self.people[self.owner[order]], first)
         return Columns(where[first], code[first], everybody, np.maximum.reduceat(weight, first))
 
-    def chance(self, codes: npt.NDArray[np.integer]) -> Ints:
+    def weight_of(self, codes: npt.NDArray[np.integer]) -> Ints:
         """The weight with which person i shows codes[i]; 0 when that cannot be."""
         width = int(max(self.code.max(), codes.max(initial=0))) + 1
         key = self.owner.astype(np.int64) * width + self.code

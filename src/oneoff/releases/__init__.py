@@ -12,23 +12,27 @@ from oneoff.releases.exact import Exact
 from oneoff.releases.generalized import Generalized, generalize, generalize_each
 from oneoff.releases.kinds import KINDS, of_kind
 from oneoff.releases.masked import Masked, mask
+from oneoff.releases.microdata import PlainRows
 from oneoff.releases.nodes import Nodes
 from oneoff.releases.perturbed import Perturbed, perturb
 from oneoff.releases.published import Published
 from oneoff.releases.ranges import Ranges
 from oneoff.releases.sets import Sets
 from oneoff.releases.tallied import Tallied, tally
+from oneoff.releases.tallies import ColumnTallies
 
 __all__ = [
     "KINDS",
     "Bucketized",
     "Cells",
+    "ColumnTallies",
     "Estimate",
     "Exact",
     "Generalized",
     "Masked",
     "Nodes",
     "Perturbed",
+    "PlainRows",
     "Published",
     "Ranges",
     "Sets",

@@ -17,6 +17,7 @@ import numpy as np
 
 from oneoff.errors import RoleConflict, listing
 from oneoff.models import Counts, Model
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Partition
 from oneoff.releases.estimate import Estimate, estimated
 from oneoff.releases.exact import Exact, ValuesShown
@@ -117,7 +118,7 @@ def _read_shares(frame: pyarrow.Table, common: dict[str, Any], buckets: int) -> 
 
 
 def bucketize(
-    table: Table, partition: Partition, model: Model, *, method: str, against: str, rng: np.random.Generator
+    table: Table, partition: Partition, model: Model, *, method: str, against: Adversary, rng: np.random.Generator
 ) -> Bucketized:
     """Publish who is in which bucket and which values a bucket has, buckets and records in random order."""
     _refuse_names(table)

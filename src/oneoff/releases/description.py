@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from oneoff.errors import listing
 from oneoff.models import Joined, Limits, Model, ValueCaps, parse
+from oneoff.models.adversary import Adversary
 from oneoff.models.numbers import fraction_below, number_text
 from oneoff.releases.columns import describe_values, read_sensitive
 from oneoff.releases.kinds import KINDS
@@ -25,7 +26,7 @@ _BROKEN = "its own description says that the promise is broken"
 
 def describe(release: Published) -> dict[str, Any]:
     """What goes into release.json, but for the hashes of the files."""
-    caps = release.model.caps(release.counts)
+    limits = release.model.caps(release.counts)
     return {
         "format": FORMAT,
         "tool": "oneoff",
@@ -33,13 +34,13 @@ def describe(release: Published) -> dict[str, Any]:
         "method": release.method,
         "guarantee": release.guarantee,
         "promises": [_describe_promise(part) for part in release.model.parts()],
-        "stands_against": release.against,
+        "stands_against": str(release.against),
         **({"broken": True} if release.broken else {}),  # only why is a secret
         "rows": release.rows,
         **release.describe_form(),
         "sensitive": None if release.sensitive is None else describe_values(release.sensitive),
         "prior": [int(count) for count in release.counts],
-        "caps": None if caps is None else _caps_texts(caps),
+        "caps": None if limits is None else _ceiling_texts(limits),
     }
 
 
@@ -51,7 +52,7 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
         "model": _model(described["promises"], sensitive),
         "sensitive": sensitive,
         "counts": np.array(described["prior"], dtype=np.int64),
-        "against": str(described["stands_against"]),
+        "against": Adversary(described["stands_against"]),
         "broken": _BROKEN if described.get("broken") else "",
     }
     release = KINDS[described["form"]].assemble(common, described, frames)
@@ -61,11 +62,14 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
 
 def _refuse_contradictions(release: Published, described: dict[str, Any], frames: dict[str, pa.Table]) -> None:
     """Writing the release again must give the very same records and the very same description."""
-    for name, frame in release.public_files().items():
+    files = release.public_files()
+    if files.keys() != frames.keys():
+        raise ValueError(f"release.json does not describe {listing(sorted(files.keys() ^ frames.keys()))}")
+    for name, frame in files.items():
         if not frame.equals(frames[name]):
             raise ValueError(f"{name} has columns, types or values that release.json does not describe")
-    again = describe(release) | {"files": described["files"]}
-    wrong = [name for name in again.keys() | described.keys() if again.get(name) != described.get(name)]
+    again, stated = describe(release) | {"files": described["files"]}, _unsaid(described) | described
+    wrong = [name for name in again.keys() | stated.keys() if again.get(name) != stated.get(name)]
     if wrong:
         raise ValueError(f"release.json contradicts the records in: {listing(sorted(wrong))}")
     if release.prior_is_exact and (release.counts <= 0).any():
@@ -76,15 +80,20 @@ def _refuse_contradictions(release: Published, described: dict[str, Any], frames
             raise ValueError(f"the values of {attribute.name!r} are listed twice or out of order")
 
 
+def _unsaid(described: dict[str, Any]) -> dict[str, Any]:
+    """What older releases did not need to say: groups showed nothing but boxes."""
+    return {} if described.get("groups") is None else {"columns": "box"}
+
+
 def _describe_promise(part: Model) -> dict[str, Any]:
-    """A single promise; caps the steward named one by one come with it, exactly, since no recipient has the file."""
-    named = [number_text(cap) for cap in part.ceilings] if isinstance(part, ValueCaps) else None
+    """A single promise; ceilings the steward named one by one come with it, exactly: no recipient has the file."""
+    named = [number_text(ceiling) for ceiling in part.ceilings] if isinstance(part, ValueCaps) else None
     return {"spec": part.spec(), "named_caps": named}
 
 
-def _caps_texts(caps: Limits) -> list[str]:
+def _ceiling_texts(limits: Limits) -> list[str]:
     """The ceiling on belief in each value; never rounded up."""
-    return [number_text(fraction_below(cap, 10**9)) for cap in caps.ceiling]
+    return [number_text(fraction_below(ceiling, 10**9)) for ceiling in limits.ceiling]
 
 
 def _model(promises: list[dict[str, Any]], sensitive: Attribute | None) -> Model:
@@ -96,9 +105,9 @@ def _model(promises: list[dict[str, Any]], sensitive: Attribute | None) -> Model
 def _promise(spec: str, named_caps: list[str] | None, sensitive: Attribute | None) -> Model:
     if named_caps is None:
         if spec.startswith(f"{ValueCaps.name}:") and "=" not in spec:
-            raise ValueError(f"the caps of {spec} are missing")
+            raise ValueError(f"the ceilings of {spec} are missing")
         return parse(spec).bind(sensitive)
     if sensitive is None:
-        raise ValueError(f"{spec} has caps for a sensitive column there is none of")
-    caps = dict(zip(label_texts(sensitive.labels), named_caps, strict=True))
-    return ValueCaps(caps, source=spec.removeprefix(f"{ValueCaps.name}:")).bind(sensitive)
+        raise ValueError(f"{spec} has ceilings for a sensitive column there is none of")
+    ceilings = dict(zip(label_texts(sensitive.labels), named_caps, strict=True))
+    return ValueCaps(ceilings, source=spec.removeprefix(f"{ValueCaps.name}:")).bind(sensitive)

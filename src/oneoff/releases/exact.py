@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published, renamed
 from oneoff.table import Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
+from oneoff.table.classes import look_alikes
 
 if TYPE_CHECKING:
     import pyarrow
@@ -55,6 +57,11 @@ class Exact(Published):
             j = self.place_of(each.column)
             meant &= each.holds(self.quasi[j].labels)[self.codes[:, j]]
         return meant
+
+    @cached_property
+    def look_alikes(self) -> Ints:
+        """The class of every record, numbered from 0 without gaps: those with the same quasi-identifiers are in one."""
+        return look_alikes(list(self.codes.T))
 
     def codes_in(self, table: Table) -> Codes:
         """The records in the codes of the table, also when they were read back from a folder."""

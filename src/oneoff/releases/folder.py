@@ -42,15 +42,15 @@ def write_release(
     withhold: str = "",
     even_if_broken: bool = False,
 ) -> Path:
-    """Write both halves aside and rename: a release appears whole or not at all.
+    """Write both halves into a staging folder and rename: a release appears whole or not at all.
 
     private    more files for the private half, by name
     withhold   why it has no public half, unless that is asked for; that one says of itself that it is broken
     """
-    with _appearing(folder, overwrite) as aside:
-        _write_private(release, aside / "private", private)
+    with _appearing(folder, overwrite) as staging:
+        _write_private(release, staging / "private", private)
         if not withhold or even_if_broken:
-            _write_public(release, aside / "public", csv)
+            _write_public(release, staging / "public", csv)
     if withhold and not even_if_broken:
         raise PromiseBroken(
             f"the public half was withheld: {withhold.rstrip('.')}",
@@ -76,7 +76,7 @@ def _write_public(release: Published, public: Path, csv: bool) -> None:
     for name, frame in release.public_files().items():
         pq.write_table(frame, public / name, compression="zstd")
         if csv:
-            pyarrow.csv.write_csv(release.as_text(frame), public / Path(name).with_suffix(".csv"))
+            pyarrow.csv.write_csv(release.as_text(frame, name), public / Path(name).with_suffix(".csv"))
     files = {path.name: _hash(path) for path in sorted(public.iterdir())}
     description = json.dumps({**describe(release), "files": files}, indent=2, ensure_ascii=False)
     (public / "release.json").write_text(description + "\n", encoding="utf-8")
@@ -90,17 +90,17 @@ def _hash(path: Path) -> str:
 def _appearing(folder: Path, overwrite: bool) -> Iterator[Path]:
     """A folder to fill that becomes `folder` at the end, or vanishes when something goes wrong."""
     refuse_existing(folder, overwrite)
-    aside = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
+    staging = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        aside.mkdir()
+        staging.mkdir()
     except OSError as error:
         raise _not_writable(folder, error) from None
     try:
-        yield aside
-        _replace(aside, folder)
+        yield staging
+        _replace(staging, folder)
     except BaseException as error:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
         if isinstance(error, OSError):  # a full disk, a share that went away
             raise _not_writable(folder, error) from error
         raise
@@ -131,15 +131,15 @@ def refuse_existing(folder: Path, overwrite: bool) -> None:
         )
 
 
-def _replace(aside: Path, folder: Path) -> None:
+def _replace(staging: Path, folder: Path) -> None:
     """Put the finished folder in its place; an earlier release there is removed only afterwards."""
-    old = aside.with_suffix(".old")
+    old = staging.with_suffix(".old")
     if not folder.exists():
-        aside.rename(folder)
+        staging.rename(folder)
         return
     folder.rename(old)
     try:
-        aside.rename(folder)
+        staging.rename(folder)
     except OSError:
         old.rename(folder)
         raise
@@ -179,7 +179,8 @@ def _load_public(public: Path) -> Published:
         frames = {name: pq.read_table(public / name) for name in described["files"] if name.endswith(".parquet")}
         return described_release(described, frames)
     except (OneoffError, KeyError, TypeError, ValueError, IndexError, AttributeError, pa.ArrowException) as error:
-        raise _damaged(f"{str(public)!r} does not fit its description", f"{type(error).__name__}: {error}") from error
+        what = error.what if isinstance(error, OneoffError) else f"{type(error).__name__}: {error}"
+        raise _damaged(f"{str(public)!r} does not fit its description", what) from error
 
 
 def _with_private(release: Published, private: Path) -> Published:

@@ -1,11 +1,15 @@
 """A table with generalized quasi-identifiers: every record shows a box, its group, and a true sensitive value.
 
-Counting takes people to be spread evenly over what their record shows (paper 001, section 6.2); the interval is
-certain: records that must be meant, and those that can be.
+A group also says how often each value of each column occurs in it, unless that is not wanted. Counting then takes
+columns to be independent inside a group; without it, people to be spread evenly over what their record shows (paper
+001, section 6.2). The interval is certain: people who must be meant, and those who can be.
+
+A release without groups has no tallies: each record has a box of its own, and belongs to one person.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,16 +19,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.errors import BadValue, whole_number
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Links, Partition
-from oneoff.releases.cells import Cells, NumericAs
+from oneoff.releases.cells import Cells, NumericAs, Shares
 from oneoff.releases.estimate import Estimate
+from oneoff.releases.microdata import ABOUT, PlainRows, draw_rows, read_rows, rows_table
 from oneoff.releases.nodes import Nodes
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import missing, reading
-from oneoff.releases.published import Published, with_values
+from oneoff.releases.published import Published, renamed, with_values
 from oneoff.releases.ranges import Ranges
 from oneoff.releases.sets import Sets
+from oneoff.releases.tallies import ColumnsAs, ColumnTallies, estimate, read_tallies, tallies_of, tallies_table
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Ints, Ragged
 from oneoff.table.classes import look_alikes
@@ -45,6 +53,8 @@ class Generalized(Published):
     box[r]     the box of record r
     group[r]   the published group of record r, or None for a release without groups
     values[r]  code of the sensitive value of record r; kept[r] those of the columns that travel with it
+    tallies    how often each value of each quasi-identifier occurs in each group; None where only boxes are shown
+    plain      the plain rows that go out beside the records, where there are tallies
     graph      private: for a release without groups, which people each record covers and whose value it shows
     """
 
@@ -56,7 +66,13 @@ class Generalized(Published):
     values: Codes
     keep: tuple[Attribute, ...] = ()
     kept: Codes | None = None
+    tallies: ColumnTallies | None = None
+    plain: PlainRows | None = None
     graph: Links | None = None
+
+    @property
+    def needs_table(self) -> bool:
+        return self.group is None
 
     def _shape(self) -> str:
         return "no groups" if self.group is None else f"{self.boxes} groups"
@@ -91,10 +107,41 @@ class Generalized(Published):
             columns["group"] = pa.array(self.group)
         return pa.table(columns | value_columns(self.sensitive, self.values, self.keep, self.kept))
 
-    def as_text(self, frame: pyarrow.Table) -> pyarrow.Table:
+    def public_files(self) -> dict[str, pyarrow.Table]:
+        files = {"data.parquet": self.to_arrow()}
+        if self.tallies is not None:
+            files["columns.parquet"] = tallies_table(self.tallies, self.quasi)
+        if self.plain is not None:
+            files["microdata.parquet"] = self.microdata()
+        return files
+
+    def microdata(self, seed: int | None = None) -> pyarrow.Table:
+        """Plain rows with the columns and types of the original: every column shuffled inside its group by itself.
+
+        seed   draws other rows, e.g. for multiple imputation; by default those that were published
+        Rows are not people. How often a row occurs says nothing about k, and correlations inside a group are gone.
+        """
+        if self.tallies is None or self.group is None:
+            raise BadValue(
+                "this release has no plain rows",
+                allowed="a release in groups with column tallies",
+                got="no groups" if self.group is None else 'columns="box"',
+                hint="in a release without groups every record has a box of its own"
+                if self.group is None
+                else "publish without columns=box",
+            )
+        rows = self.plain
+        if seed is not None or rows is None:
+            rng = np.random.default_rng(whole_number(seed or 0, "the seed"))
+            rows = draw_rows(self.tallies, self.group, self.values, self.kept, rng)
+        return rows_table(rows, self.quasi, self.sensitive, self.keep)
+
+    def as_text(self, frame: pyarrow.Table, name: str = "data.parquet") -> pyarrow.Table:
         """The records with `[28, 39]` for a range and `{F, M}` for a set."""
         import pyarrow as pa
 
+        if name != "data.parquet":
+            return frame
         box, names = pa.array(self.box), self._quasi_columns(self.box[:0]).keys()
         columns = {a.name: pa.array(cells.texts(a), pa.string()).take(box) for a, cells in self.shown}
         return pa.table(columns | {name: frame[name] for name in frame.column_names if name not in names})
@@ -105,12 +152,18 @@ class Generalized(Published):
     def describe_form(self) -> dict[str, Any]:
         return {
             "groups": None if self.group is None else self.boxes,
-            "quasi": [
-                {"name": a.name, "kind": a.kind, "shown_as": cells.shown_as} | cells.describe(a)
-                for a, cells in self.shown
-            ],
+            **({} if self.group is None else {"columns": "box" if self.tallies is None else "tally"}),
+            "quasi": [self._describe_quasi(attribute, cells) for attribute, cells in self.shown],
             "keep": [attribute.name for attribute in self.keep],
+            **({} if self.plain is None else {"microdata": ABOUT}),
         }
+
+    def _describe_quasi(self, attribute: Attribute, cells: Cells) -> dict[str, Any]:
+        """Of a node only texts are shown, but tallies count values, which may be of another type."""
+        from oneoff.releases.columns import type_name
+
+        named = {"name": attribute.name, "kind": attribute.kind, "shown_as": cells.shown_as}
+        return named | cells.describe(attribute) | ({} if self.tallies is None else {"type": type_name(attribute)})
 
     @classmethod
     def assemble(
@@ -119,20 +172,19 @@ class Generalized(Published):
         from oneoff.releases.columns import read_kept, read_values
 
         frame = frames["data.parquet"]
-        parts = [CELLS[quasi["shown_as"]].read(quasi, frame) for quasi in described["quasi"]]
-        group = frame["group"].to_numpy().astype(np.int32) if "group" in frame.column_names else None
-        box, first = _boxes([cells for _, cells in parts], group)
         keep, kept = read_kept(described["keep"], frame)
-        return Generalized(
-            **common,
-            quasi=tuple(attribute for attribute, _ in parts),
-            cells=tuple(cells.take(first) for _, cells in parts),
-            box=box.astype(np.int32),
-            group=group,
-            values=read_values(common["sensitive"], frame),
-            keep=keep,
-            kept=kept,
-        )
+        records = common | {"values": read_values(common["sensitive"], frame), "keep": keep, "kept": kept}
+        if described.get("columns") != "tally":
+            return Generalized(**records, **_read_boxes(described["quasi"], frame))
+        tallied = Generalized(**records, **_read_tallied(described["quasi"], frame, frames["columns.parquet"]))
+        return tallied._with_plain(frames["microdata.parquet"]) if "microdata" in described else tallied
+
+    def _with_plain(self, frame: pyarrow.Table) -> Generalized:
+        """With the plain rows of a file, once they have the values of the records."""
+        assert self.tallies is not None
+        rows = read_rows(frame, self.quasi, self.sensitive, self.keep)
+        rows.refuse_other(self.tallies, self.values, self.kept)
+        return replace(self, plain=rows)
 
     def private_files(self) -> dict[str, pyarrow.Table]:
         import pyarrow as pa
@@ -150,15 +202,63 @@ class Generalized(Published):
             raise missing(private / "graph.parquet")
         return replace(self, graph=graph)
 
+    def share_below(self, j: int, known: Attribute) -> Shares:
+        """[box, c]: the part of a box's people that lies below code c of another domain, as far as it is shown."""
+        if self.tallies is None:
+            return self.cells[j].share_below(self.quasi[j], known)
+        return self.tallies.share_below(j, renamed(self.quasi[j], known), known.size)
+
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
+        people = np.bincount(self.box[wanted[self.values]], minlength=self.boxes)
+        if self.tallies is not None:
+            return estimate(self.tallies, self._asked(asked), people)
         part = np.ones(self.boxes)
         for each in asked:
             j = self.place_of(each.column)
             part *= self.cells[j].part(self.quasi[j], each)
-        people = np.bincount(self.box[wanted[self.values]], minlength=self.boxes)
         raw = float(people @ part)
         low, high = float(people[part >= 1].sum()), float(people[part > 0].sum())
         return Estimate(raw, raw, None, low, high, True)
+
+    def _asked(self, asked: Sequence[Condition]) -> dict[int, Flags]:
+        """The codes that each column may have; several conditions may be about one."""
+        codes: dict[int, Flags] = {}
+        for each in asked:
+            j = self.place_of(each.column)
+            holds = each.holds(self.quasi[j].labels)
+            codes[j] = codes[j] & holds if j in codes else holds
+        return codes
+
+
+def _read_boxes(described: list[dict[str, Any]], frame: pyarrow.Table) -> dict[str, Any]:
+    """What the records show where there is nothing but boxes."""
+    parts = [CELLS[quasi["shown_as"]].read(quasi, frame) for quasi in described]
+    group = _read_groups(frame) if "group" in frame.column_names else None
+    box, first = _boxes([cells for _, cells in parts], group)
+    return {
+        "quasi": tuple(attribute for attribute, _ in parts),
+        "cells": tuple(cells.take(first) for _, cells in parts),
+        "box": box.astype(np.int32),
+        "group": group,
+    }
+
+
+def _read_tallied(described: list[dict[str, Any]], frame: pyarrow.Table, columns: pyarrow.Table) -> dict[str, Any]:
+    """What the tallies say. They decide what the boxes show, so records that show anything else are found out."""
+    group = _read_groups(frame)
+    quasi, tallies = read_tallies(described, columns, np.bincount(group).astype(np.int64))
+    ways = [each["shown_as"] for each in described]
+    return {"quasi": quasi, "cells": _cells_of(quasi, tallies, ways), "box": group, "group": group, "tallies": tallies}
+
+
+def _read_groups(frame: pyarrow.Table) -> Codes:
+    group: Codes = frame["group"].to_numpy().astype(np.int32)
+    return group
+
+
+def _cells_of(quasi: tuple[Attribute, ...], tallies: ColumnTallies, ways: list[str]) -> tuple[Cells, ...]:
+    """The tightest box around what occurs in each group."""
+    return tuple(CELLS[way].around(a, tallies.lists(j)) for j, (a, way) in enumerate(zip(quasi, ways, strict=True)))
 
 
 def _boxes(cells: list[Cells], group: Codes | None) -> tuple[Ints, Ints]:
@@ -193,24 +293,38 @@ def generalize(
     model: Model,
     *,
     method: str,
-    against: str,
+    against: Adversary,
     rng: np.random.Generator,
     numeric_as: NumericAs = "range",
+    columns: ColumnsAs = "tally",
 ) -> Generalized:
-    """Publish every group of a partition under the tightest common box, records and group numbers in random order."""
-    renamed = rng.permutation(partition.groups).astype(np.int32)
+    """Publish every group of a partition under the tightest common box, records and group numbers in random order.
+
+    columns   "tally": also how often each value of each column occurs in a group, and plain rows drawn from that
+    """
+    number = rng.permutation(partition.groups).astype(np.int32)  # boxes are numbered as the groups are published
     person = rng.permutation(table.rows)
-    members = partition.members.take(np.argsort(renamed))  # boxes are numbered as the groups are published
-    group = renamed[partition.group[person]]
-    return Generalized(
+    tallies = tallies_of(table.quasi, table.codes, number[partition.group])
+    group = number[partition.group[person]]
+    made = Generalized(
         **with_values(table, person),
         method=method,
         model=model,
         against=against,
-        cells=_cells(table, members, numeric_as),
+        cells=_cells_of(table.quasi, tallies, [_way(attribute, numeric_as) for attribute in table.quasi]),
         box=group,
         group=group,
     )
+    if columns == "box":
+        return made
+    rows = draw_rows(tallies, group, made.values, made.kept, _apart(rng))
+    return replace(made, tallies=tallies, plain=rows)
+
+
+def _apart(rng: np.random.Generator) -> np.random.Generator:
+    """Plain rows show how their columns were shuffled; nobody shall lead that back to how the records were."""
+    digest = hashlib.sha256(rng.bytes(32)).digest()
+    return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32).tolist())
 
 
 def generalize_each(
@@ -219,7 +333,7 @@ def generalize_each(
     model: Model,
     *,
     method: str,
-    against: str,
+    against: Adversary,
     rng: np.random.Generator,
     numeric_as: NumericAs = "range",
 ) -> Generalized:
@@ -246,8 +360,10 @@ def _cells(table: Table, members: Ragged, numeric_as: NumericAs) -> tuple[Cells,
 
 def cells_of_groups(attribute: Attribute, codes: Codes, members: Ragged, numeric_as: NumericAs = "range") -> Cells:
     """The tightest cell around the members of every group; codes[i] is what person i has."""
+    return CELLS[_way(attribute, numeric_as)].around(attribute, Ragged(members.start, codes[members.items]))
+
+
+def _way(attribute: Attribute, numeric_as: NumericAs) -> str:
     if attribute.hierarchy is not None:
-        way = Nodes.shown_as
-    else:
-        way = Sets.shown_as if attribute.kind == "categorical" else numeric_as
-    return CELLS[way].around(attribute, Ragged(members.start, codes[members.items]))
+        return Nodes.shown_as
+    return Sets.shown_as if attribute.kind == "categorical" else numeric_as

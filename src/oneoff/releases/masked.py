@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Cover, Partition, RandomTable
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.exact import Exact, ValuesShown
@@ -39,11 +40,16 @@ class Masked(Exact):
     """
 
     form: ClassVar[str] = "masked"
+    measured_in_table: ClassVar[bool] = True
 
     values: Codes
     keep: tuple[Attribute, ...] = ()
     kept: Codes | None = None
     cover: Cover | None = None
+
+    @property
+    def needs_table(self) -> bool:
+        return True
 
     def _shape(self) -> str:
         return "masked"
@@ -60,7 +66,7 @@ class Masked(Exact):
 
     def describe_form(self) -> dict[str, Any]:
         return {
-            "promise_about": "record" if self.against == "insider" else "column",
+            "promise_about": "record" if self.against == Adversary.INSIDER else "column",
             "quasi": self._describe_quasi(),
             "keep": [attribute.name for attribute in self.keep],
         }
@@ -97,7 +103,9 @@ class Masked(Exact):
         return Estimate(shown, shown, None, low, high, True)
 
 
-def mask(table: Table, cover: Cover, model: Model, *, method: str, against: str, rng: np.random.Generator) -> Masked:
+def mask(
+    table: Table, cover: Cover, model: Model, *, method: str, against: Adversary, rng: np.random.Generator
+) -> Masked:
     """Draw quasi-identifiers for everybody, and publish the records in random order."""
     codes = _exchanged(table, cover, rng) if cover.joint else _drawn(table, cover, rng)
     person = rng.permutation(table.rows)
@@ -124,8 +132,9 @@ def _drawn(table: Table, cover: Cover, rng: np.random.Generator) -> Codes:
 def _redraw(table: Table, cover: Cover, codes: Codes, rng: np.random.Generator) -> None:
     """Algorithm 3: who came out unchanged gets another value of the group in one quasi-identifier.
 
-    The paper draws a quasi-identifier and a value again and again until something changed; `redraw` has the chances
-    with which that ends at each quasi-identifier, and all other values of the group are then equally likely.
+    The paper draws a quasi-identifier and a value again and again until something changed; `redraw` has the
+    probabilities with which that ends at each quasi-identifier, and all other values of the group are then equally
+    likely.
     """
     assert cover.redraw is not None
     group = cover.partition.group
@@ -140,7 +149,7 @@ def _redraw(table: Table, cover: Cover, codes: Codes, rng: np.random.Generator) 
 
 
 def _another(code: Codes, group: Codes, people: Ints, rng: np.random.Generator) -> Codes:
-    """For each of these people one of the other values that occur in the group, with equal chances."""
+    """For each of these people one of the other values that occur in the group, with equal probabilities."""
     width = int(code.max()) + 1
     key = np.unique(group.astype(np.int64) * width + code)
     start = np.searchsorted(key, np.arange(int(group.max()) + 2) * width)

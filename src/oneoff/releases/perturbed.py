@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Channel
 from oneoff.releases.estimate import Estimate, reconstruct
 from oneoff.releases.exact import Exact, ValuesShown
@@ -74,7 +75,7 @@ class Perturbed(Exact):
 
 
 def perturb(
-    table: Table, channel: Channel, model: Model, *, method: str, against: str, rng: np.random.Generator
+    table: Table, channel: Channel, model: Model, *, method: str, against: Adversary, rng: np.random.Generator
 ) -> Perturbed:
     """Draw a value for everybody, and publish the records in random order."""
     person = rng.permutation(table.rows)

@@ -39,7 +39,8 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (OneoffError, KeyError, TypeError, ValueError, IndexError, AttributeError, pa.ArrowException, OSError) as e:
-        got = str(e) if isinstance(e, OneoffError | ValueError) else f"{type(e).__name__}: {e}"
+        kind = "" if isinstance(e, ValueError) else f"{type(e).__name__}: "
+        got = e.what if isinstance(e, OneoffError) else f"{kind}{e}"
         raise damaged(path, "does not hold what was written", got) from e
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.predicate import Condition, Where, conditions
 from oneoff.table import Attribute, Table
@@ -34,21 +35,22 @@ class Published(ABC):
     """Records in published order, the promise they were made for, and what the steward keeps.
 
     counts     people with each sensitive value in the whole table (the prior, which is public)
-    against    who the method stands against: "reader", "insider", "black box" or "nobody"
+    against    who the method stands against
     links[i]   private: the record of person i of the table
     private_half   private: makes the files that the steward keeps beside the links, by name
     broken     private: why this release must not go out, empty when nothing speaks against it
     """
 
     form: ClassVar[str]
-    prior_is_exact: ClassVar[bool] = True
+    prior_is_exact: ClassVar[bool] = True  # or is what is said of the shares of values noisy?
+    measured_in_table: ClassVar[bool] = False  # is loss how far values moved in the table, along its hierarchies?
 
     method: str
     model: Model
     quasi: tuple[Attribute, ...]
     sensitive: Attribute | None
     counts: Ints
-    against: str = "reader"
+    against: Adversary = Adversary.READER
     links: Ints | None = None
     origin: str = "polars"
     private_half: Callable[[], PrivateFiles] = dict
@@ -60,6 +62,11 @@ class Published(ABC):
     @abstractmethod
     def rows(self) -> int:
         """How many records."""
+
+    @property
+    def needs_table(self) -> bool:
+        """Can the promise be judged only beside the table, since nobody can tell from the records who hides where?"""
+        return False
 
     @abstractmethod
     def _shape(self) -> str:
@@ -86,8 +93,8 @@ class Published(ABC):
         """The published tables by the name of their file."""
         return {"data.parquet": self.to_arrow()}
 
-    def as_text(self, frame: pyarrow.Table) -> pyarrow.Table:
-        """A published table as it looks in a CSV file."""
+    def as_text(self, frame: pyarrow.Table, name: str = "data.parquet") -> pyarrow.Table:
+        """The published table of that name as it looks in a CSV file."""
         return frame
 
     def private_files(self) -> dict[str, pyarrow.Table]:

@@ -68,8 +68,7 @@ class Sets(Cells):
 
     def places(self, attribute: Attribute, labels: npt.NDArray[Any]) -> Ints:
         """The code of each label, -1 where no box shows it."""
-        known = {label: code for code, label in enumerate(attribute.labels.tolist())}
-        return np.array([known.get(label, -1) for label in labels.tolist()], dtype=np.int64)
+        return attribute.codes_of(labels).astype(np.int64)
 
     def spans(self, attribute: Attribute) -> tuple[Ints, Ints, Ints]:
         code = self.code.astype(np.int64)

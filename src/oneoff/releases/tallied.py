@@ -18,6 +18,7 @@ import numpy as np
 
 from oneoff.errors import RoleConflict, listing
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
 from oneoff.releases.estimate import Estimate, estimated
 from oneoff.releases.noise import consistent, noisy, variance, whole
@@ -224,7 +225,7 @@ def tally(
     model: Model,
     *,
     method: str,
-    against: str,
+    against: Adversary,
     rng: np.random.Generator,
     seeded: bool = False,
 ) -> Tallied:

@@ -9,7 +9,7 @@ from oneoff.errors import OneoffError
 from oneoff.models import Limits, Model, parse
 from oneoff.report.behind import by_column
 from oneoff.report.markup import Figure, Section
-from oneoff.report.plots import belief_plot, caps_plot
+from oneoff.report.plots import belief_plot, ceilings_plot
 from oneoff.report.words import percent
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Floats
@@ -37,21 +37,21 @@ def nearest(verdict: Verdict) -> Section | None:
 def believed(verdict: Verdict, table: Table, model: Model | None) -> Section | None:
     """The ceilings of the most common values."""
     sensitive = table.sensitive
-    caps = None if sensitive is None else _caps(verdict, table, sensitive, model)
-    if sensitive is None or caps is None:
+    limits = None if sensitive is None else _limits(verdict, table, sensitive, model)
+    if sensitive is None or limits is None:
         return None
     which = f"The {_MOST_VALUES} most common of {sensitive.size:,} values"
-    floors = "" if caps.floor is None else " This promise also has a floor under each belief, not drawn here."
+    floors = "" if limits.floor is None else " This promise also has a floor under each belief, not drawn here."
     caption = (
         f"{which if sensitive.size > _MOST_VALUES else 'All values'}. Without the release anybody may assume the share "
         f"in the whole table; with it, no belief about any person{_ALONE if by_column(verdict) else ''} may pass the "
         f"mark on the right.{floors}{_beyond(verdict)}"
     )
     common = np.argsort(-table.counts, kind="stable")[:_MOST_VALUES].tolist()
-    drawn = caps_plot(
+    drawn = ceilings_plot(
         [str(sensitive.labels[value]) for value in common],
         [int(table.counts[value]) / table.rows for value in common],
-        [float(caps.ceiling[value]) for value in common],
+        [float(limits.ceiling[value]) for value in common],
     )
     return {"name": sensitive.name, "figure": Figure(drawn, caption)}
 
@@ -62,21 +62,21 @@ def _beyond(verdict: Verdict) -> str:
     if belief is None or not belief.above:
         return ""
     return (
-        " Somebody who looks at all columns and also knows the chances believes some value of "
+        " Somebody who looks at all columns and also knows the probabilities believes some value of "
         f"{percent(belief.above)} of the people with more than its limit."
     )
 
 
-def _caps(verdict: Verdict, table: Table, sensitive: Attribute, model: Model | None) -> Limits | None:
+def _limits(verdict: Verdict, table: Table, sensitive: Attribute, model: Model | None) -> Limits | None:
     """The ceilings the verdict was reached with, or None where the promise has none or they cannot be had again."""
     try:
-        caps = (model or parse(verdict.guarantee)).bind(sensitive).caps(table.counts)
+        limits = (model or parse(verdict.guarantee)).bind(sensitive).caps(table.counts)
     except OneoffError:  # e.g. ceilings from a file that is elsewhere now
         return None
-    return caps if caps is not None and _used(caps, verdict) else None
+    return limits if limits is not None and _used(limits, verdict) else None
 
 
-def _used(caps: Limits, verdict: Verdict) -> bool:
+def _used(limits: Limits, verdict: Verdict) -> bool:
     """A file of ceilings may have changed since: those the verdict used for people must be among these."""
     used: Floats = np.unique(verdict.per_person().get("cap", np.empty(0)))
-    return bool(np.isin(used, [float(cap) for cap in caps.ceiling]).all())
+    return bool(np.isin(used, [float(ceiling) for ceiling in limits.ceiling]).all())

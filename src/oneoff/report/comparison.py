@@ -58,7 +58,7 @@ def _plot(shown: Sequence[Row]) -> Figure:
     key, lost = ("query_error", "query error") if asked else ("gcp", "loss (GCP)")
     marks = {
         lost: [row[key] for row in shown],
-        "chance of recognising a person, on average": [row["recognised"] for row in shown],
+        "probability of recognising a person, on average": [row["recognised"] for row in shown],
     }
     names = [f"{_label(row)}{'' if row['holds'] else ' (BROKEN)'}" for row in shown]
     caption = "Further left is better for both."
@@ -87,8 +87,8 @@ def _meanings(made: Sequence[Row]) -> Iterator[str]:
     """What a column means, where that is not plain or not the same for all."""
     if made:
         yield (
-            "Recognised: the chance of telling whose record is whose, on average over people, for somebody who knows "
-            "everybody's quasi-identifiers, and the hidden groups and chances where there are any."
+            "Recognised: the probability of telling whose record is whose, on average over people, for somebody who "
+            "knows everybody's quasi-identifiers, and the hidden groups and probabilities where there are any."
         )
     if any(_by_column(row) for row in made):
         yield (
@@ -131,7 +131,7 @@ def _least_error(kept: Sequence[Row]) -> Iterator[str]:
 
 
 def _insiders(kept: Sequence[Row]) -> list[Row]:
-    return [row for row in kept if row["against"] == "insider"]
+    return [row for row in kept if row["against"] == Adversary.INSIDER]
 
 
 def _least(key: str, among: Mapping[str, Sequence[Row]]) -> Iterator[str]:
@@ -173,7 +173,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 def _by_column(row: Row) -> bool:
     """Is the promise about single columns, unlike that of all others?"""
-    return bool(row["form"] == "masked" and row["against"] != "insider")
+    return bool(row["form"] == "masked" and row["against"] != Adversary.INSIDER)
 
 
 def _shortened(text: object) -> str:

@@ -60,7 +60,7 @@ def _measures(lost: Utility) -> Iterator[Row]:
     if lost.bucket_loss is not None:
         yield "bucket loss", f"{lost.bucket_loss:,}", "sum over buckets of the square of one less than their size"
     if lost.msbs is not None:
-        yield "MSBS", f"{lost.msbs:,.1f}", "the same for each person (mean squared bucket size)"
+        yield "MSBS", f"{lost.msbs:,.1f}", "the same over one less than the people (mean squared bucket size)"
     yield from _blurs(lost)
 
 

@@ -11,6 +11,7 @@ from oneoff.audit import Verdict
 from oneoff.audit.attack import Attack
 from oneoff.errors import listing
 from oneoff.models import Model
+from oneoff.models.adversary import Adversary
 from oneoff.report.behind import behind, by_column, column_tiles, hides_groups
 from oneoff.report.beliefs import believed, nearest
 from oneoff.report.costs import cost_tiles, costs
@@ -59,7 +60,7 @@ def report_html(
     """The page for one release.
 
     summary  what `Outcome.as_dict()` says: method, guarantee, reason, seconds, notices
-    model    the promise itself, for the caps of each value; by default it is read from the text of the guarantee
+    model    the promise itself, for the ceilings of each value; by default it is read from the text of the guarantee
     """
     shown, lost = readable_verdict(verdict), readable_utility(utility)
     return render(
@@ -115,7 +116,7 @@ def _tiles(verdict: Verdict, utility: Utility) -> Iterator[tuple[str, str]]:
         yield from column_tiles(verdict.masked)
     else:
         yield "people whose value is certain", f"{verdict.certain:,}"
-        yield "highest chance of recognising anyone", percent(verdict.risk_after.highest)
+        yield "highest probability of recognising anyone", percent(verdict.risk_after.highest)
     yield from cost_tiles(utility)
 
 
@@ -181,7 +182,7 @@ def _sizes(verdict: Verdict, table: Table) -> Figure | None:
     """Nothing where a crowd does not hide who people are: a bucket, values drawn by chance, or hidden groups of people
     who may stand out by several columns."""
     after, crowd = verdict.per_person().get("group_size"), _crowd(verdict)
-    if after is None or crowd == "bucket" or verdict.against == "prior" or by_column(verdict):
+    if after is None or crowd == "bucket" or verdict.against == Adversary.PRIOR or by_column(verdict):
         return None
     classes = table.look_alikes
     caption = (

@@ -13,7 +13,15 @@ from markupsafe import Markup
 from oneoff.report.words import distinct, percent
 from oneoff.table.arrays import Floats, Ints
 
-__all__ = ["MOST_BARS", "belief_plot", "caps_plot", "comparison_plot", "group_size_plot", "loss_plot", "matching_plot"]
+__all__ = [
+    "MOST_BARS",
+    "belief_plot",
+    "ceilings_plot",
+    "comparison_plot",
+    "group_size_plot",
+    "loss_plot",
+    "matching_plot",
+]
 
 _BEFORE, _AFTER, _LIMIT, _INK = "#a3adb8", "#2a6496", "#b3261e", "#333d47"
 _WIDTH = 816  # of the whole picture with its labels, the width of the text on the page
@@ -25,7 +33,7 @@ MOST_BARS = 25
 _FEWEST_SIZES = 20  # the axis of group sizes reaches at least so far
 _STEP = 0.05  # of the histogram of beliefs
 _TOP = 2.0  # where its axis ends; whoever is beyond is drawn in the last bin
-_NOISE = 1e-9  # a belief that meets its cap is not above it because of the last bit of a float
+_NOISE = 1e-9  # a belief that meets its ceiling is not above it because of the last bit of a float
 
 
 def group_size_plot(before: Ints | None, after: Ints) -> Markup:
@@ -83,28 +91,28 @@ def matching_plot(curve: Sequence[Mapping[str, Any]]) -> Markup:
 
     names = {"identity": "the right record", "attribute": "the right value"}
     data = [
-        {"used": point["p_match"], "what": name, "chance": point[key]}
+        {"used": point["p_match"], "what": name, "probability": point[key]}
         for point in curve
         for key, name in names.items()
         if point[key] is not None
     ]
-    used = "chance that a quasi-identifier is used for matching (P_match)"
+    used = "probability that a quasi-identifier is used for matching (P_match)"
     lines = alt.Chart(alt.InlineData(values=data), width=_WIDTH, height=_HEIGHT).mark_line(point=True)
     return _svg(
         lines.encode(
             x=alt.X("used:Q", title=used, axis=alt.Axis(format=".1f", tickCount=10, labelFlush=False)),
-            y=alt.Y("chance:Q", title="chance", axis=alt.Axis(format="%", tickCount=5)),
+            y=alt.Y("probability:Q", title="probability", axis=alt.Axis(format="%", tickCount=5)),
             color=_colours(alt, "what:N", dict(zip(names.values(), (_AFTER, _BEFORE), strict=True))),
         )
     )
 
 
-def belief_plot(belief: Floats, cap: Floats) -> Markup:
-    """People by the belief nearest to its cap, as a share of that cap; the line at 1 is the limit."""
+def belief_plot(belief: Floats, ceiling: Floats) -> Markup:
+    """People by the belief nearest to its ceiling, as a share of that ceiling; the line at 1 is the limit."""
     import altair as alt
 
     axis = alt.Axis(format=".1f", tickCount=10, labelFlush=False)
-    bins = alt.Chart(alt.InlineData(values=_belief_bins(belief, cap)), width=_WIDTH, height=_HEIGHT).mark_bar()
+    bins = alt.Chart(alt.InlineData(values=_belief_bins(belief, ceiling)), width=_WIDTH, height=_HEIGHT).mark_bar()
     bars = bins.encode(
         x=alt.X("low:Q", bin="binned", title="belief divided by what is allowed", axis=axis),
         x2="high:Q",
@@ -117,10 +125,10 @@ def belief_plot(belief: Floats, cap: Floats) -> Markup:
     return _svg(bars + rule + word.encode(x="at:Q", y=alt.value(-2), text="text:N"))
 
 
-def _belief_bins(belief: Floats, cap: Floats) -> list[dict[str, Any]]:
+def _belief_bins(belief: Floats, ceiling: Floats) -> list[dict[str, Any]]:
     """Bins open below and closed above, so that exactly the bars beyond 1 are people above the limit."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        strain = np.nan_to_num(belief / cap, nan=0.0, posinf=_TOP)
+        strain = np.nan_to_num(belief / ceiling, nan=0.0, posinf=_TOP)
     last = round(_TOP / _STEP) - 1
     place = np.clip(np.ceil(strain / _STEP - _NOISE).astype(np.int64) - 1, 0, last)
     counted = np.bincount(place, minlength=round(1 / _STEP))
@@ -150,12 +158,12 @@ def loss_plot(per_attribute: Mapping[str, float], title: str = "share of the dom
     return _svg(base.mark_bar(color=_AFTER) + base.mark_text(align="left", dx=5, fontSize=12).encode(text="text:N"))
 
 
-def caps_plot(labels: Sequence[str], shares: Sequence[float], caps: Sequence[float]) -> Markup:
+def ceilings_plot(labels: Sequence[str], shares: Sequence[float], ceilings: Sequence[float]) -> Markup:
     """For each value its share in the whole table, and how far belief may rise."""
     import altair as alt
 
     names = distinct(labels, _LABEL_CHARS)
-    data = [{"name": n, "share": p, "cap": c} for n, p, c in zip(names, shares, caps, strict=True)]
+    data = [{"name": n, "share": p, "cap": c} for n, p, c in zip(names, shares, ceilings, strict=True)]
     kinds = ["share in the whole table", "highest belief allowed"]
     points = [{"name": row["name"], "at": row[key], "kind": kind} for row in data for key, kind in _keyed(kinds)]
     y = alt.Y("name:N", sort=names, title=None, axis=_names_axis(alt, names))

@@ -167,7 +167,7 @@ def _risk(verdict: Verdict) -> Iterator[str]:
         yield "How easily people are recognised (without the table, the risk before is not known):"
     else:
         yield (
-            f"How easily people are recognised{_by_whom(verdict)}: the most exposed person with a chance of "
+            f"How easily people are recognised{_by_whom(verdict)}: the most exposed person with a probability of "
             f"{percent(before.highest)} before and {percent(verdict.risk_after.highest)} after."
         )
     yield from grid(
@@ -178,7 +178,7 @@ def _risk(verdict: Verdict) -> Iterator[str]:
 
 def _by_whom(verdict: Verdict) -> str:
     """Of masked records, before by their looks, and after by somebody who knows the secrets."""
-    return "" if verdict.masked is None else " (after: by somebody who knows hidden groups and chances)"
+    return "" if verdict.masked is None else " (after: by somebody who knows hidden groups and probabilities)"
 
 
 def _utility(utility: Utility, most: int | None) -> Iterator[str]:

@@ -66,12 +66,12 @@ _IN_BUCKETS = (
 
 def checked_against(verdict: Verdict) -> str:
     """Who the check plays, to be read after "against" or "plays"."""
-    return Adversary(verdict.against).sentence
+    return verdict.against.sentence
 
 
 def what_it_means(verdict: Verdict) -> str:
     """What a steward may rely on; where quasi-identifiers are shown as they are, only values are hidden."""
-    who = Adversary(verdict.against)
+    who = verdict.against
     in_buckets = who is Adversary.READER and verdict.witness.place in ("bucket", "class")
     return _IN_BUCKETS if in_buckets else who.meaning
 
@@ -83,9 +83,8 @@ def left_open(verdict: Verdict) -> str:
             "Somebody who also knows how the groups were formed (an insider) can conclude more. The attacks on this "
             "page were tried; there may be better ones."
         )
-    known = verdict.holds and verdict.stands_against in list(Adversary)
-    claimed = Adversary(verdict.stands_against) if known else Adversary.NOBODY
-    return Adversary(verdict.against).left_open(claimed)
+    claimed = verdict.stands_against if verdict.holds else ""
+    return verdict.against.left_open(claimed or Adversary.NOBODY)
 
 
 def plain(text: object, width: int = _WIDTH) -> str:
@@ -142,12 +141,12 @@ def promise_row(part: PartVerdict) -> tuple[str, str, str, str, str]:
 
 
 def risk_rows(before: Risk | None, after: Risk, *, masked: bool = False) -> list[tuple[str, str, str]]:
-    """What each chance is, before and after; of masked records, for somebody who knows groups and tables."""
+    """What each probability is, before and after; of masked records, for somebody who knows groups and tables."""
     words = {
-        "highest": "chance of recognising the most exposed person",
-        "average": "chance of recognising a person, on average",
+        "highest": "probability of recognising the most exposed person",
+        "average": "probability of recognising a person, on average",
         "unique": "people who can be recognised for sure" if masked else "people who are alone in their group",
-        "small": f"people with a chance above 1/{SMALL}" if masked else f"people in groups of fewer than {SMALL}",
+        "small": f"people with a probability above 1/{SMALL}" if masked else f"people in groups of fewer than {SMALL}",
     }
     past = {} if before is None else before.as_dict()
     return [

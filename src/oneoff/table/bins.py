@@ -13,7 +13,7 @@ from oneoff.table.table import Attribute, Table
 __all__ = ["with_bins"]
 
 
-def with_bins(table: Table, many: int) -> Table:
+def with_bins(table: Table, bins: int) -> Table:
     """The same table with ranges of the sensitive numbers, about equally many people in each, as its values.
 
     A range is called "03: 1200 to 1499": its number keeps the ranges in order. Never done unasked; the table says so.
@@ -22,9 +22,9 @@ def with_bins(table: Table, many: int) -> Table:
     if attribute is None or attribute.kind != "numeric":
         got = "no sensitive column" if attribute is None else f"the categories of {attribute.name!r}"
         raise BadValue("only sensitive numbers can be put into ranges", allowed="a numeric sensitive column", got=got)
-    many = whole_number(many, "bins", least=2, hint="it is the number of ranges")
+    bins = whole_number(bins, "bins", least=2, hint="it is the number of ranges")
     people = np.cumsum(table.counts) - table.counts / 2  # the middle of each value decides where it goes
-    ranges = np.unique(np.minimum((people * many / table.rows).astype(np.int64), many - 1), return_inverse=True)[1]
+    ranges = np.unique(np.minimum((people * bins / table.rows).astype(np.int64), bins - 1), return_inverse=True)[1]
     texts = label_texts(attribute.labels)
     width = len(str(int(ranges.max()) + 1))
     labels = []

@@ -93,13 +93,13 @@ class Classes:
 
 @dataclass(frozen=True)
 class Risk:
-    """Chances of recognising somebody among the people who look the same: one over their number.
+    """Probabilities of recognising somebody among the people who look the same: one over their number.
 
-    highest         the worst person's chance (prosecutor: the target is known to be in the file)
+    highest         the worst person's probability (prosecutor: the target is known to be in the file)
     average         the mean over people (marketer: classes / people)
     unique          share of people who look like nobody else
     small           share of people who hide among fewer than 5
-    people_at_risk  people who hide among fewer than a threshold somebody chose, so their chance is above 1/threshold
+    people_at_risk  people who hide among fewer than a threshold somebody chose, so theirs is above 1/threshold
     share_at_risk   their share
     """
 

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from oneoff.table.arrays import Floats, Ints
 from oneoff.table.table import Attribute
 
-__all__ = ["Ground", "apart", "displacement", "ground_of"]
+__all__ = ["Metric", "displacement", "distance", "metric_of"]
 
 
-class Ground(NamedTuple):
+class Metric(NamedTuple):
     """What distances are taken from, as arrays over codes.
 
     position   of every code on the line of numbers; empty for categories
@@ -28,27 +28,27 @@ class Ground(NamedTuple):
     ancestor: Ints
 
 
-def ground_of(attribute: Attribute) -> Ground:
+def metric_of(attribute: Attribute) -> Metric:
     tree, nothing = attribute.hierarchy, np.zeros((0, 0), dtype=np.int64)
     if attribute.kind == "numeric":
-        return Ground(np.ascontiguousarray(attribute.scaled), nothing)
+        return Metric(np.ascontiguousarray(attribute.scaled), nothing)
     if tree is None:
-        return Ground(np.zeros(0), nothing)
-    return Ground(np.zeros(0), np.ascontiguousarray(tree.ancestor[:, attribute.leaves], dtype=np.int64))
+        return Metric(np.zeros(0), nothing)
+    return Metric(np.zeros(0), np.ascontiguousarray(tree.ancestor[:, attribute.leaves], dtype=np.int64))
 
 
 def displacement(
     attribute: Attribute, first: npt.NDArray[np.integer[Any]], second: npt.NDArray[np.integer[Any]]
 ) -> Floats:
     """The distance of every pair of codes; arrays broadcast against each other."""
-    return apart(ground_of(attribute), first, second)
+    return distance(metric_of(attribute), first, second)
 
 
-def apart(ground: Ground, first: npt.NDArray[np.integer[Any]], second: npt.NDArray[np.integer[Any]]) -> Floats:
-    """The same, where the ground is at hand."""
-    if len(ground.position):
-        return np.asarray(np.abs(ground.position[first] - ground.position[second]))
-    if not len(ground.ancestor):
+def distance(metric: Metric, first: npt.NDArray[np.integer[Any]], second: npt.NDArray[np.integer[Any]]) -> Floats:
+    """The same, where the metric is at hand."""
+    if len(metric.position):
+        return np.asarray(np.abs(metric.position[first] - metric.position[second]))
+    if not len(metric.ancestor):
         return np.asarray(first != second, dtype=np.float64)
-    differ = [level[first] != level[second] for level in ground.ancestor[:-1]]
+    differ = [level[first] != level[second] for level in metric.ancestor[:-1]]
     return np.asarray(np.mean(differ, axis=0))

@@ -7,8 +7,8 @@ sensitive numbers.
 The paper takes (upper - lower) / actual as the error of all methods, but masked records have no bounds. So two measures
 are kept apart: |estimate - actual| / actual for every form, and the width of the bounds for those that have them.
 
-generalized   the people of a box are spread evenly over what it shows. Certain are those of boxes inside the
-              predicates; those of boxes that touch them may be meant or not
+generalized   the people of a box are spread as its tallies say, each column by itself, or evenly over what it shows.
+              How many of them can be meant at least and at most is certain (Frechet), and so is what they can add up to
 bucketized    the people meant are known, and have the mean value of their bucket; they cannot have less than its
               least values, nor more than its greatest
 perturbed     the people meant are known; what they show is led back through the channel
@@ -26,10 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue
-from oneoff.releases import Bucketized, Cells, Exact, Generalized, Masked, Perturbed, Published, Tallied, of_kind
+from oneoff.releases import Bucketized, Exact, Generalized, Masked, Perturbed, Published, Tallied, of_kind
 from oneoff.releases.published import renamed
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Flags, Floats, Ints
+from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.utility.workload import MOST_CELLS
 
 __all__ = [
@@ -115,15 +115,15 @@ class AggregateErrors:
 
 
 def random_aggregates(
-    table: Table, many: int = 1000, *, attributes: int = 4, rng: np.random.Generator | None = None
+    table: Table, number: int = 1000, *, attributes: int = 4, rng: np.random.Generator | None = None
 ) -> Aggregates:
     """Queries on so many quasi-identifiers each, or on all of them where there are fewer; fresh ones without `rng`."""
     rng = np.random.default_rng() if rng is None else rng
-    if many < 1 or attributes < 1:
-        got = f"{many} queries on {attributes} attributes"
+    if number < 1 or attributes < 1:
+        got = f"{number} queries on {attributes} attributes"
         raise BadValue("there is nothing to ask", allowed="at least one query on at least one attribute", got=got)
     columns = len(table.quasi)
-    named = _some_of(columns, np.full(many, min(attributes, columns)), rng)
+    named = _some_of(columns, np.full(number, min(attributes, columns)), rng)
     asked = zip(table.quasi, named.sum(axis=0).tolist(), strict=True)
     return Aggregates(named, tuple(_predicates(attribute, queries, rng) for attribute, queries in asked))
 
@@ -133,12 +133,12 @@ def _some_of(size: int, chosen: Ints, rng: np.random.Generator) -> Flags:
     return rng.permuted(np.arange(size) < chosen[:, None], axis=1)
 
 
-def _predicates(attribute: Attribute, many: int, rng: np.random.Generator) -> Flags:
+def _predicates(attribute: Attribute, queries: int, rng: np.random.Generator) -> Flags:
     """[predicate, code]: the codes that so many random predicates allow."""
     if attribute.kind != "numeric":
-        return _some_of(attribute.size, rng.integers(1, attribute.size + 1, many), rng)
-    value, comparison = rng.integers(0, attribute.size, many), rng.integers(0, len(_COMPARISONS), many)
-    allowed = np.empty((many, attribute.size), dtype=np.bool_)
+        return _some_of(attribute.size, rng.integers(1, attribute.size + 1, queries), rng)
+    value, comparison = rng.integers(0, attribute.size, queries), rng.integers(0, len(_COMPARISONS), queries)
+    allowed = np.empty((queries, attribute.size), dtype=np.bool_)
     for number, compare in enumerate(_COMPARISONS):
         with_it = comparison == number
         allowed[with_it] = compare(np.arange(attribute.size), value[with_it, None])  # codes ascend as the numbers do
@@ -242,33 +242,58 @@ def _from_buckets(release: Bucketized, table: Table, numbers: Floats, queries: A
 
 
 def _from_boxes(release: Generalized, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
-    """Boxes inside the predicates are certain; of boxes that touch them anybody may be meant, or nobody."""
-    number, nobody = numbers[release.values], np.zeros(release.boxes)
-    everybody, least, greatest = (
-        np.stack((people, np.bincount(release.box, weights=each, minlength=release.boxes)), axis=1)
-        for people, each in (
-            (release.people_in_box, number),
-            (nobody, np.minimum(number, 0)),
-            (release.people_in_box, np.maximum(number, 0)),
-        )
-    )
-    shown = _shown(release, table)
+    """Of each box so many people are meant at least and at most, whoever they are."""
+    sums = _Sums.of(release.box, numbers[release.values], release.boxes)
+    shown, size = _shown(release, table), release.people_in_box
     found = np.empty((3, len(queries), 2))
     step = max(1, _BLOCK // release.boxes)
     for first in range(0, len(queries), step):
-        part = _parts(shown, queries, first, min(first + step, len(queries)))
-        inside = (part >= 1).astype(np.float64)
-        perhaps = (part > 0) - inside
-        block, certain = slice(first, first + step), inside @ everybody
-        found[:, block] = part @ everybody, certain + perhaps @ least, certain + perhaps @ greatest
+        block = slice(first, first + step)
+        part, least, most = _people(shown, size, queries, first, min(first + step, len(queries)))
+        found[0, block] = np.stack((part @ size, part @ sums.total), axis=1)
+        found[1, block] = np.stack((least.sum(axis=1), sums.lowest(least, most).sum(axis=1)), axis=1)
+        found[2, block] = np.stack((most.sum(axis=1), sums.highest(least, most).sum(axis=1)), axis=1)
     return Answers(*found)
 
 
-class _Shown(NamedTuple):
-    """codes[box, c]: 1 where the box shows code c of the table; many[box]: all that it shows."""
+class _Sums(NamedTuple):
+    """The numbers of every box, ascending: below[first[b] + m] - below[first[b]] is the sum of the least m of box b.
 
-    codes: npt.NDArray[np.float32]
+    under, over   how many of them are below 0, and how many are above
+    """
+
+    below: Floats
+    first: Ints
+    last: Ints
+    under: Ints
+    over: Ints
+
+    @staticmethod
+    def of(box: Codes, number: Floats, boxes: int) -> _Sums:
+        size = np.bincount(box, minlength=boxes)
+        below = np.concatenate(([0.0], np.cumsum(number[np.lexsort((number, box))])))
+        under, over = (np.bincount(box[some], minlength=boxes) for some in (number < 0, number > 0))
+        last = np.cumsum(size)
+        return _Sums(below, last - size, last, under, over)
+
+    @property
+    def total(self) -> Floats:
+        return self.below[self.last] - self.below[self.first]
+
+    def lowest(self, least: Ints, most: Ints) -> Floats:
+        """What so many people of each box add up to at least: the sum falls as long as numbers are below 0."""
+        return self.below[self.first + np.clip(self.under, least, most)] - self.below[self.first]
+
+    def highest(self, least: Ints, most: Ints) -> Floats:
+        return self.below[self.last] - self.below[self.last - np.clip(self.over, least, most)]
+
+
+class _Shown(NamedTuple):
+    """weight[box, c] of many[box] is what the box says of code c of the table: people, or 1 for all that it shows."""
+
+    weight: npt.NDArray[np.float32]
     many: Floats
+    counted: bool
 
 
 def _shown(release: Generalized, table: Table) -> list[_Shown]:
@@ -280,21 +305,30 @@ def _shown(release: Generalized, table: Table) -> list[_Shown]:
             allowed=f"{4 * MOST_CELLS:,} boxes times values",
             got=f"{cells:,}",
         )
-    return [_shown_of(a, cells, table.quasi[j]) for j, (a, cells) in enumerate(release.shown)]
+    return [_shown_of(release, j, known) for j, known in enumerate(table.quasi)]
 
 
-def _shown_of(attribute: Attribute, cells: Cells, known: Attribute) -> _Shown:
+def _shown_of(release: Generalized, j: int, known: Attribute) -> _Shown:
+    attribute, cells = release.shown[j]
+    if release.tallies is not None:
+        people = release.tallies.matrix(j, renamed(attribute, known), known.size)
+        return _Shown(people.astype(np.float32), release.people_in_box.astype(np.float64), True)
     codes = (np.diff(cells.share_below(attribute, known), axis=1) > 0).astype(np.float32)
-    return _Shown(codes, cells.values_shown(attribute, known).astype(np.float64))
+    return _Shown(codes, cells.values_shown(attribute, known).astype(np.float64), False)
 
 
-def _parts(shown: list[_Shown], queries: Aggregates, first: int, last: int) -> Floats:
-    """[query, box]: the part of the box that fits the query, exactly 1 or 0 where all or nothing of it does."""
-    part = np.ones((last - first, len(shown[0].many)))
-    for j, (codes, many) in enumerate(shown):
+def _people(shown: list[_Shown], size: Ints, queries: Aggregates, first: int, last: int) -> tuple[Floats, Ints, Ints]:
+    """[query, box]: the part of the box that fits the query, and how many of its people do at least and at most."""
+    part = np.ones((last - first, len(size)))
+    lacking, most = np.zeros(part.shape, dtype=np.int64), np.tile(size, (last - first, 1))
+    for j, each in enumerate(shown):
         rows, allowed = queries.block(j, first, last)
-        part[rows] *= allowed.astype(np.float32) @ codes.T / many
-    return part
+        fits = allowed.astype(np.float32) @ each.weight.T  # whole numbers, exact up to 2^24 of them
+        part[rows] *= fits / each.many
+        least = fits if each.counted else np.where(fits < each.many, 0, size)
+        lacking[rows] += size - least.astype(np.int64)
+        most[rows] = np.minimum(most[rows], fits if each.counted else np.where(fits > 0, size, 0)).astype(np.int64)
+    return part, np.maximum(size - lacking, 0), most
 
 
 def _from_masked(release: Masked, table: Table, numbers: Floats, queries: Aggregates) -> Answers:

@@ -39,7 +39,7 @@ class Utility:
     retention     of perturbed values: the share that is expected to be the true one
     value_error   of perturbed values: the error to be expected in a reconstructed number of people with a value (root
                   mean square), relative to the average number
-    msbs          of buckets: the mean squared bucket size of paper 002 (equation 1), 0 when nothing is hidden
+    msbs          of buckets: the mean squared bucket size of paper 002 (equation 1), bucket_loss / (people - 1)
     bucket_loss   of buckets: the sum of (size - 1)^2 (equation 2)
     iloss         of ranges and of masked values: what a person loses in all quasi-identifiers together (paper 003)
     masking       of masked values: how far they moved (per_attribute has that, too) and what became of distributions
@@ -76,8 +76,8 @@ class Utility:
             )
         if self.msbs is not None:
             return (
-                "Quasi-identifiers are shown as they are; on average a value could belong to "
-                f"{self.msbs:.1f} other people of its bucket (mean squared bucket size)."
+                "Quasi-identifiers are shown as they are; the mean squared bucket size (MSBS) is "
+                f"{self.msbs:.1f}, and would be 0 with everybody alone in a bucket."
             )
         if self.masking is not None:
             return self.masking.sentence()

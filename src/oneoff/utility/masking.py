@@ -70,7 +70,7 @@ def masking(release: Masked, table: Table) -> Masking:
         )
     shown = [*release.codes_in(table).T]
     true = [*table.codes.T]
-    single = [_apart(shown[j], true[j], attribute.size) for j, attribute in enumerate(table.quasi)]
+    single = [_total_variation(shown[j], true[j], attribute.size) for j, attribute in enumerate(table.quasi)]
     sizes = [attribute.size for attribute in table.quasi]
     if table.sensitive is None:
         pairs = _pairwise(shown, true, sizes)
@@ -82,7 +82,7 @@ def masking(release: Masked, table: Table) -> Masking:
         per_attribute=far,
         unchanged=cells,
         unchanged_records=records,
-        marginal_distance={a.name: apart for a, apart in zip(table.quasi, single, strict=True)},
+        marginal_distance={a.name: distance for a, distance in zip(table.quasi, single, strict=True)},
         marginal_mean=float(np.mean(single)),
         marginal_max=max(single),
         pairwise_mean=float(np.mean(pairs)) if pairs else None,
@@ -105,10 +105,10 @@ def _pairwise(shown: list[Codes], true: list[Codes], sizes: list[int]) -> list[f
         return columns[i].astype(np.int64) * sizes[j] + columns[j]
 
     every_two = combinations(range(len(sizes)), 2)
-    return [_apart(paired(shown, i, j), paired(true, i, j), sizes[i] * sizes[j]) for i, j in every_two]
+    return [_total_variation(paired(shown, i, j), paired(true, i, j), sizes[i] * sizes[j]) for i, j in every_two]
 
 
-def _apart(first: npt.NDArray[Any], second: npt.NDArray[Any], size: int) -> float:
+def _total_variation(first: npt.NDArray[Any], second: npt.NDArray[Any], size: int) -> float:
     """The total variation distance of two columns of codes below `size`."""
     if size > 8 * len(first) + 1_000_000:  # too many cells to count them all: only those that occur
         codes = np.unique(np.concatenate((first, second)), return_inverse=True)[1]

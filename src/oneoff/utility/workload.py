@@ -61,7 +61,7 @@ class QueryErrors:
 
 
 def random_queries(
-    table: Table, many: int = 10_000, *, attributes: int = 3, selectivity: float = 0.1, rng: np.random.Generator
+    table: Table, number: int = 10_000, *, attributes: int = 3, selectivity: float = 0.1, rng: np.random.Generator
 ) -> Workload:
     """Queries on so many quasi-identifiers and the sensitive value; as selective as said if all were independent."""
     if table.sensitive is None:
@@ -71,7 +71,7 @@ def random_queries(
     if not 0 < selectivity <= 1:
         raise BadValue("the selectivity is not a share", allowed="above 0 and at most 1", got=str(selectivity))
     columns = tuple(combinations(range(len(table.quasi)), attributes))
-    subset = rng.integers(0, len(columns), many)
+    subset = rng.integers(0, len(columns), number)
     sizes = np.array([[table.quasi[j].size for j in each] + [table.sensitive.size] for each in columns])[subset]
     length = np.maximum(1, np.rint(sizes * selectivity ** (1 / (attributes + 1)))).astype(np.int64)
     low = (rng.random(sizes.shape) * (sizes - length + 1)).astype(np.int64)
@@ -123,22 +123,22 @@ def _answers(
     return answers
 
 
-def _cube(table: Table, columns: tuple[int, ...], codes: Codes, chances: csr_array) -> Floats:
-    """How many people with these codes have each value, as far as chances say; summed up along every column."""
+def _cube(table: Table, columns: tuple[int, ...], codes: Codes, probabilities: csr_array) -> Floats:
+    """How many people with these codes have each value, as far as probabilities say; summed up along every column."""
     from scipy.sparse import csr_array
 
     sizes = [table.quasi[j].size + 1 for j in columns]
-    cells, width = math.prod(sizes), chances.shape[1]
+    cells, width = math.prod(sizes), probabilities.shape[1]
     if cells * width > MOST_CELLS:
         raise BadValue("the attributes have too many values for a workload of queries", allowed=f"{MOST_CELLS:,} cells")
     key = np.zeros(len(codes), dtype=np.int64)
     for j, size in zip(columns, sizes, strict=True):
         key = key * size + codes[:, j] + 1
-    if chances.shape[0] == 1:  # the same for everybody
-        inside = np.bincount(key, minlength=cells)[:, None] * chances.toarray()
+    if probabilities.shape[0] == 1:  # the same for everybody
+        inside = np.bincount(key, minlength=cells)[:, None] * probabilities.toarray()
     else:
         member = csr_array((np.ones(len(key)), (key, np.arange(len(key)))), shape=(cells, len(key)))
-        inside = (member @ chances).toarray()
+        inside = (member @ probabilities).toarray()
     cube: Floats = inside.reshape(*sizes, width).astype(np.float64)
     for axis in range(len(sizes)):
         np.cumsum(cube, axis=axis, out=cube)
@@ -154,8 +154,8 @@ def _corner_sum(cube: Floats, low: Ints, high: Ints) -> Floats:
 
 
 def _from_boxes(release: Generalized, table: Table, queries: Workload) -> Floats:
-    """People are spread evenly over what their box shows."""
-    shares = [cells.share_below(a, table.quasi[j]) for j, (a, cells) in enumerate(release.shown)]
+    """People are spread as the tallies of their group say, or evenly over what their box shows."""
+    shares = [release.share_below(j, known) for j, known in enumerate(table.quasi)]
     width = len(table.counts)
     people = np.bincount(release.box.astype(np.int64) * width + release.values, minlength=release.boxes * width)
     return _expected(shares, people.reshape(release.boxes, width), queries)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from oneoff.errors import UnreachableGuarantee
-from oneoff.mechanisms.bucketization.choice import Choice, Columns, People, Report, choose_people
+from oneoff.mechanisms.bucketization.choice import Choice, ChoiceOptions, Columns, Report, choose_people
 from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.models import Limits, Model
 from oneoff.models.adversary import Adversary, Claim
@@ -70,4 +70,4 @@ def anatomy(
             hint="two-size, multi-size and exact-size serve ceilings that differ",
         )
 
-    return choose_people(table, model, solve, People(choice, block_size, block_on, "even"), rng, report)
+    return choose_people(table, model, solve, ChoiceOptions(choice, block_size, block_on, "even"), rng, report)

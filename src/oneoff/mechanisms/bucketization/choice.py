@@ -28,7 +28,18 @@ from oneoff.plans import Partition
 from oneoff.table import Table
 from oneoff.table.arrays import Codes, Ints
 
-__all__ = ["Choice", "Columns", "Deal", "People", "Report", "Solve", "Within", "choose_people", "deal", "sizes_up_to"]
+__all__ = [
+    "BoundedSolver",
+    "Choice",
+    "ChoiceOptions",
+    "Columns",
+    "Deal",
+    "Report",
+    "Solve",
+    "choose_people",
+    "deal",
+    "sizes_up_to",
+]
 
 Choice = Literal["random", "blocks"]
 Deal = Literal["close", "even"]
@@ -42,7 +53,7 @@ _SPARSE = 40
 
 
 @dataclass(frozen=True)
-class People:
+class ChoiceOptions:
     """How people are chosen: from the whole table, or inside blocks of at least so many, cut on these columns; and
     whether equal values come close together in buckets or are spread evenly over them."""
 
@@ -78,19 +89,19 @@ def choose_people(
     table: Table,
     model: Model,
     solve: Solve,
-    people: People,
+    options: ChoiceOptions,
     rng: np.random.Generator | None,
     report: Report | None,
 ) -> Partition:
     """Solve the setting for the table or for every block, draw people for it, and check every bucket."""
     refuse_all_but_ceilings("bucketization", table, model)
     task = task_of("bucketization", table, model, rng=rng, report=report)
-    blocks = _blocks(task, people)
+    blocks = _blocks(task, options)
     bucket, made, notes = np.empty(table.rows, dtype=np.int32), 0, dict[str, int]()
     settings = list[Setting]()
     for done, block in enumerate(blocks):
         setting, note = _solved(task, solve, block, len(blocks) > 1)
-        close = task.limits if people.deal == "close" else None
+        close = task.limits if options.deal == "close" else None
         bucket[block.rows] = made + deal(setting, task.values[block.rows], task.rng, close)
         made += setting.buckets
         settings.append(setting)
@@ -142,20 +153,20 @@ def _places(setting: Setting, limits: Limits | None) -> tuple[Ints, Codes]:
     return np.concatenate(wanted), np.concatenate(bucket).astype(np.int32)
 
 
-def _blocks(task: Task, people: People) -> list[Block]:
-    if people.choice == "random":
+def _blocks(task: Task, options: ChoiceOptions) -> list[Block]:
+    if options.choice == "random":
         return [Block(np.arange(task.table.rows))]
-    tree = people.cut(task, people.size)
+    tree = options.cut(task, options.size)
     blocks = [tree.blocks[number] for number in tree.leaves()]
-    refuse_ineligible(task, blocks, lambda: _larger(task, people))
+    refuse_ineligible(task, blocks, lambda: _larger(task, options))
     return blocks
 
 
-def _larger(task: Task, people: People) -> str:
+def _larger(task: Task, options: ChoiceOptions) -> str:
     """Sizes of blocks that would do. To choose among them is to tell a little; the steward decides that."""
     good = []
-    for size in (people.size * times for times in (2, 4, 8, 16, 32)):
-        tree = people.cut(task, size)
+    for size in (options.size * times for times in (2, 4, 8, 16, 32)):
+        tree = options.cut(task, size)
         inside = [task.counts(tree.blocks[b].rows) for b in tree.leaves()]
         if len(inside) > 1 and all(map(task.limits.allows, inside)):
             good.append(str(size))
@@ -192,7 +203,7 @@ def _notes(notes: dict[str, int], settings: list[Setting]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Within:
+class BoundedSolver:
     """A solver for sizes up to a limit, and for larger ones where there is no other way."""
 
     solve: Callable[[Ints, Limits, Ints, bool], Setting | None]

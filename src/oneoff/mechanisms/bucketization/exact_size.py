@@ -11,7 +11,15 @@ import math
 
 import numpy as np
 
-from oneoff.mechanisms.bucketization.choice import Choice, Columns, Deal, People, Report, Within, choose_people
+from oneoff.mechanisms.bucketization.choice import (
+    BoundedSolver,
+    Choice,
+    ChoiceOptions,
+    Columns,
+    Deal,
+    Report,
+    choose_people,
+)
 from oneoff.mechanisms.bucketization.multi_size import multi_sizes
 from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.mechanisms.planning.program import size_program
@@ -67,8 +75,8 @@ def _kinds(counts: Ints, rooms: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     _, first, kind = np.unique(
         np.concatenate([counts[None, present], rooms[:, present]]), axis=1, return_index=True, return_inverse=True
     )
-    many = np.bincount(kind.ravel())
-    return present[first], kind.ravel(), many, counts[present[first]] * many
+    values = np.bincount(kind.ravel())
+    return present[first], kind.ravel(), values, counts[present[first]] * values
 
 
 def _price(sizes: Ints) -> Floats:
@@ -79,9 +87,9 @@ def _relaxed(counts: Ints, rooms: Ints, sizes: Ints) -> tuple[int, Floats | None
     """A lower bound on the loss of every setting, and the numbers of buckets that reach it if halves were allowed."""
     from scipy.optimize import linprog
 
-    one, _, many, people = _kinds(counts, rooms)
+    one, _, values, people = _kinds(counts, rooms)
     share = rooms[:, one] / sizes[:, None]
-    program = size_program(share, people.astype(np.float64), many, sizes.astype(np.float64))
+    program = size_program(share, people.astype(np.float64), values, sizes.astype(np.float64))
     cost = np.concatenate([np.zeros(share.size), _price(sizes)])
     answer = linprog(
         cost, A_ub=program.within, b_ub=np.zeros(share.size), A_eq=program.equal, b_eq=program.target, method="highs"
@@ -106,9 +114,9 @@ def _whole(counts: Ints, rooms: Ints, sizes: Ints, wanted: Floats, gap: float, n
     from scipy.optimize import LinearConstraint, milp
 
     low, high = np.maximum(0, np.floor(wanted) - _NEAR), np.ceil(wanted) + _NEAR
-    one, _, many, people = _kinds(counts, rooms)
+    one, _, values, people = _kinds(counts, rooms)
     share = rooms[:, one] / sizes[:, None]
-    program = size_program(share, people.astype(np.float64), many, sizes.astype(np.float64))
+    program = size_program(share, people.astype(np.float64), values, sizes.astype(np.float64))
     answer = milp(
         np.concatenate([np.zeros(share.size), _price(sizes)]),
         constraints=[
@@ -181,5 +189,5 @@ def exact_size(
             return exact_sizes(counts, limits, sizes, gap=_BLOCK_GAP, nodes=_BLOCK_NODES, wider=False)
         return exact_sizes(counts, limits, sizes)
 
-    within = Within(solve, max_size)
-    return choose_people(table, model, within, People(choice, block_size, block_on, deal), rng, report)
+    bounded = BoundedSolver(solve, max_size)
+    return choose_people(table, model, bounded, ChoiceOptions(choice, block_size, block_on, deal), rng, report)

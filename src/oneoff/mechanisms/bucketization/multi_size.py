@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from oneoff.mechanisms.bucketization.choice import Choice, Columns, Deal, People, Report, Within, choose_people
+from oneoff.mechanisms.bucketization.choice import (
+    BoundedSolver,
+    Choice,
+    ChoiceOptions,
+    Columns,
+    Deal,
+    Report,
+    choose_people,
+)
 from oneoff.mechanisms.bucketization.setting import Setting
 from oneoff.mechanisms.bucketization.two_size import two_sizes
 from oneoff.models import Limits, Model
@@ -75,5 +83,5 @@ def multi_size(
     def solve(counts: Ints, limits: Limits, sizes: Ints, block: bool) -> Setting | None:
         return multi_sizes(counts, limits, sizes)
 
-    within = Within(solve, max_size)
-    return choose_people(table, model, within, People(choice, block_size, block_on, deal), rng, report)
+    bounded = BoundedSolver(solve, max_size)
+    return choose_people(table, model, bounded, ChoiceOptions(choice, block_size, block_on, deal), rng, report)

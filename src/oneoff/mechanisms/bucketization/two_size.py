@@ -15,7 +15,15 @@ from typing import Literal
 import numpy as np
 
 from oneoff.errors import BadValue
-from oneoff.mechanisms.bucketization.choice import Choice, Columns, Deal, People, Report, Within, choose_people
+from oneoff.mechanisms.bucketization.choice import (
+    BoundedSolver,
+    Choice,
+    ChoiceOptions,
+    Columns,
+    Deal,
+    Report,
+    choose_people,
+)
 from oneoff.mechanisms.bucketization.setting import Setting, divide
 from oneoff.models import Limits, Model
 from oneoff.models.adversary import Adversary, Claim
@@ -148,5 +156,5 @@ def two_size(
     def solve(counts: Ints, limits: Limits, sizes: Ints, block: bool) -> Setting | None:
         return two_sizes(counts, limits, sizes, search)
 
-    within = Within(solve, max_size)
-    return choose_people(table, model, within, People(choice, block_size, block_on, deal), rng, report)
+    bounded = BoundedSolver(solve, max_size)
+    return choose_people(table, model, bounded, ChoiceOptions(choice, block_size, block_on, deal), rng, report)

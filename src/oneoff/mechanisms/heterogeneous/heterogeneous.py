@@ -72,13 +72,13 @@ def heterogeneous(
     for people in _parts(table.rows, partition, rng):
         counts = np.bincount(table.values[people], minlength=len(table.counts))
         _refuse_part(table, model, limits, counts)
-        levels = plan(counts, limits, apart=randomize == "walk")
+        levels = plan(counts, limits, distinct=randomize == "walk")
         _refuse_width(levels)
         _refuse_threshold(threshold, levels)
         for level, buckets in zip(levels, draw(levels, people, table.values, rng), strict=True):
             if randomize == "walk":
-                buckets = scatter(table, space, buckets, rng) if threshold and level.apart else buckets
-                cover = extract(table, space, buckets, matcher=matcher, apart=level.apart, step=step)
+                buckets = scatter(table, space, buckets, rng) if threshold and level.distinct else buckets
+                cover = extract(table, space, buckets, matcher=matcher, distinct=level.distinct, step=step)
                 covers.append(_walk(buckets, cover, rng))
                 continue
             for part in blocks(table, space, buckets, rank, block, matcher=matcher):
@@ -136,11 +136,11 @@ def _counter(rows: int, report: Callable[[float], None] | None) -> Callable[[int
 
 def slow_matching(table: Table, model: Model, options: Mapping[str, Any]) -> str:
     """A warning when the exact matcher would take long on a table of this size; it grows with the cube of a bucket."""
-    caps = model.caps(table.counts)
-    if caps is None or options.get("matcher", "hungarian") != "hungarian" or options.get("randomize") == "permute":
+    limits = model.caps(table.counts)
+    if limits is None or options.get("matcher", "hungarian") != "hungarian" or options.get("randomize") == "permute":
         return ""
     people = min(table.rows, int(options.get("partition") or table.rows))
-    buckets = max(2, math.ceil(1 / min(cap for cap in caps.ceiling if cap > 0)))
+    buckets = max(2, math.ceil(1 / min(ceiling for ceiling in limits.ceiling if ceiling > 0)))
     seconds = estimate_seconds(people, min(buckets, people)) * table.rows / people
     if seconds < _LONG:
         return ""
@@ -193,7 +193,7 @@ def _refuse_width(levels: list[Level]) -> None:
 
 
 def _refuse_threshold(threshold: bool, levels: list[Level]) -> None:
-    if threshold and not any(level.apart for level in levels):
+    if threshold and not any(level.distinct for level in levels):
         raise BadValue(
             "threshold mode cannot place people by their quasi-identifiers here",
             allowed="randomize=walk, and a promise that l buckets of Algorithm 1 can keep, such as l-diversity",

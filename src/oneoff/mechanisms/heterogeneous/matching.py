@@ -35,19 +35,19 @@ def extract(
     buckets: Ints,
     *,
     matcher: Matcher = "hungarian",
-    apart: bool = False,
+    distinct: bool = False,
     step: Callable[[int], None] | None = None,
 ) -> Ints:
     """cover[b, i, b2]: the member of bucket b2 that the record of buckets[b, i] covers.
 
     Every bucket in turn is the anchor: the boxes around its members take in one member of every other bucket, by a
     matching that makes them grow least. The anchors do not influence one another. B (B - 1) matchings of C members.
-    With `apart` no record covers a sensitive value twice. `step` hears how many people are done.
+    With `distinct` no record covers a sensitive value twice. `step` hears how many people are done.
     """
     many, size = buckets.shape
     cover = np.empty((many, size, many), dtype=np.int64)
     for anchor in range(many):
-        cover[anchor] = _boxes(table, space, buckets, anchor, matcher, apart)
+        cover[anchor] = _boxes(table, space, buckets, anchor, matcher, distinct)
         if step is not None:
             step(size)
     return cover
@@ -93,7 +93,7 @@ def estimate_seconds(people: int, buckets: int) -> float:
     return buckets * (buckets - 1) * (4e-8 * size**2 + 1e-11 * size**3)
 
 
-def _boxes(table: Table, space: Space, buckets: Ints, anchor: int, matcher: Matcher, apart: bool) -> Ints:
+def _boxes(table: Table, space: Space, buckets: Ints, anchor: int, matcher: Matcher, distinct: bool) -> Ints:
     from oneoff.kernels.matching import grow
 
     if buckets.shape[1] > _LARGEST:
@@ -103,5 +103,5 @@ def _boxes(table: Table, space: Space, buckets: Ints, anchor: int, matcher: Matc
             got=str(buckets.shape[1]),
             hint="partition=... anonymizes parts of the table on their own",
         )
-    cover: Ints = grow(table.codes, table.values, space, buckets, anchor, number_of(matcher), apart)
+    cover: Ints = grow(table.codes, table.values, space, buckets, anchor, number_of(matcher), distinct)
     return cover

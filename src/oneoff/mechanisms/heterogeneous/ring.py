@@ -215,7 +215,7 @@ def rings(parts: Ragged, width: Ints, rng: np.random.Generator) -> Links:
     return Links(begin, member, carrier)
 
 
-def _frequency(part: Ints, values: npt.NDArray[np.integer], many: int) -> Ints:
+def _frequency(part: Ints, values: npt.NDArray[np.integer], width: int) -> Ints:
     """How often the value of each entry occurs in its part."""
-    _, inverse, count = np.unique(part * many + values, return_inverse=True, return_counts=True)
+    _, inverse, count = np.unique(part * width + values, return_inverse=True, return_counts=True)
     return count[inverse].astype(np.int64)

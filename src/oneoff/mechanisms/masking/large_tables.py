@@ -18,9 +18,9 @@ import numpy as np
 
 from oneoff.mechanisms.masking.programs import Program
 from oneoff.mechanisms.masking.rounding import whole_weights
-from oneoff.mechanisms.masking.shapes import UNKNOWN, Answer, Limits, Shapes, Sparse, Task, joined
+from oneoff.mechanisms.masking.shapes import UNKNOWN, Answer, ColumnLimits, Shapes, Sparse, TableProblem, joined
 from oneoff.table.arrays import Floats, Ints
-from oneoff.table.distance import Ground, apart
+from oneoff.table.distance import Metric, distance
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_array, csr_array
@@ -35,47 +35,47 @@ _CLOSE = 1e-5  # a gap that is none
 _ROOM = 1e-7  # part of every limit that is left for rounding
 
 
-def solve_large(shapes: Shapes, task: Task, report: Callable[[float], None]) -> Answer:
+def solve_large(shapes: Shapes, problem: TableProblem, report: Callable[[float], None]) -> Answer:
     """Tables of these shapes."""
-    programs = [Program.of(*shapes.one(t), task) for t in range(shapes.many)]
+    programs = [Program.of(*shapes.one(t), problem) for t in range(shapes.tables)]
     found: list[tuple[Ints, Answer]] = []
     for stack in _stacks(programs):
-        solved, lost = _solve_stack([programs[t] for t in stack], task)
+        solved, lost = _solve_stack([programs[t] for t in stack], problem)
         report((stack[-1] + 1) / len(programs))
-        for t, (program, chance) in zip(stack, solved, strict=True):
-            found.append((np.array([t]), _rounded(program, chance, task, lost)))
+        for t, (program, probability) in zip(stack, solved, strict=True):
+            found.append((np.array([t]), _rounded(program, probability, problem, lost)))
     return joined(found)
 
 
-def _rounded(program: Program, chance: Floats, task: Task, lost: float) -> Answer:
+def _rounded(program: Program, probability: Floats, problem: TableProblem, lost: float) -> Answer:
     """The table of a program whose probabilities are known."""
-    weights, aside = whole_weights(program, chance, task.limits)
-    moved = apart(task.ground, program.code[weights.row], program.columns[weights.column])
-    cost = float(moved @ weights.weight) / task.limits.total
-    gap = max(lost, UNKNOWN if aside > _MUCH else 0.0)
-    return Answer(Sparse(np.zeros_like(weights.row), *weights), np.array([cost]), np.array([aside]), gap)
+    weights, reserve = whole_weights(program, probability, problem.limits)
+    moved = distance(problem.metric, program.code[weights.row], program.columns[weights.column])
+    cost = float(moved @ weights.weight) / problem.limits.total
+    gap = max(lost, UNKNOWN if reserve > _MUCH else 0.0)
+    return Answer(Sparse(np.zeros_like(weights.row), *weights), np.array([cost]), np.array([reserve]), gap)
 
 
 Solved = list[tuple[Program, Floats]]  # programs, maybe with other pairs than they came with, and their probabilities
 
 
-def _solve_stack(programs: list[Program], task: Task) -> tuple[Solved, float]:
+def _solve_stack(programs: list[Program], problem: TableProblem) -> tuple[Solved, float]:
     """Probabilities for the pairs of some tables, and how far these may be from the best."""
     first = programs[0]
-    no_choice = task.limits.leaves_no_choice(first.everybody)
+    no_choice = problem.limits.leaves_no_choice(first.everybody)
     if len(programs) > 1 or (first.full and not no_choice):
-        found = _highs(programs, task.limits, task.average)
+        found = _highs(programs, problem.limits, problem.average)
         if found is not None:
-            chances = np.split(found[0], np.cumsum([len(each.row) for each in programs])[:-1])
-            return list(zip(programs, chances, strict=True)), 0.0
+            probabilities = np.split(found[0], np.cumsum([len(each.row) for each in programs])[:-1])
+            return list(zip(programs, probabilities, strict=True)), 0.0
     if len(programs) > 1:  # not all of them together
-        each = [_solve_stack([program], task) for program in programs]
+        each = [_solve_stack([program], problem) for program in programs]
         return [solved[0] for solved, _ in each], max(lost for _, lost in each)
-    widened = None if first.full else _widened(first, task.ground, task.limits)
+    widened = None if first.full else _widened(first, problem.metric, problem.limits)
     if widened is not None:
-        program, chance, lost = widened
-        return [(program, chance)], lost
-    same = first.with_one_column(task.ground)
+        program, probability, lost = widened
+        return [(program, probability)], lost
+    same = first.with_one_column(problem.metric)
     return [(same, np.ones(len(first.people)))], 0.0 if no_choice else UNKNOWN
 
 
@@ -96,7 +96,7 @@ def _stacks(programs: list[Program]) -> Iterator[list[int]]:
         yield stack
 
 
-def _highs(programs: list[Program], limits: Limits, average: int) -> tuple[Floats, Floats] | None:
+def _highs(programs: list[Program], limits: ColumnLimits, average: int) -> tuple[Floats, Floats] | None:
     """(probabilities of all pairs, price of every row): the mean of some tables with the least cost; None if there are
     none with these pairs, or the solver cannot tell."""
     equal, within = _constraints(programs, limits)
@@ -114,8 +114,8 @@ def _highs(programs: list[Program], limits: Limits, average: int) -> tuple[Float
             break
         if float(cost @ again.x) <= best + 1e-7 * max(best, float(cost.max())):
             tables.append(again.x)
-    chance = np.mean([np.maximum(each[:pairs], 0.0) for each in tables], axis=0)
-    return chance, first.eqlin.marginals[: len(people)] / people
+    probability = np.mean([np.maximum(each[:pairs], 0.0) for each in tables], axis=0)
+    return probability, first.eqlin.marginals[: len(people)] / people
 
 
 def _least(cost: Floats, equal: csr_array, within: csr_array, rows: int) -> Any:
@@ -133,7 +133,7 @@ def _least(cost: Floats, equal: csr_array, within: csr_array, rows: int) -> Any:
     return answer if answer.status == 0 else None
 
 
-def _constraints(programs: list[Program], limits: Limits) -> tuple[csr_array, csr_array]:
+def _constraints(programs: list[Program], limits: ColumnLimits) -> tuple[csr_array, csr_array]:
     """equal @ (p, s) = (1, 0) and within @ (p, s) <= 0, table by table; all p come before all s."""
     from scipy.sparse import block_diag, bmat, eye_array
 
@@ -147,7 +147,7 @@ def _constraints(programs: list[Program], limits: Limits) -> tuple[csr_array, cs
     return equal, bmat(blocks, format="csr")
 
 
-def _of_columns(program: Program, limits: Limits) -> tuple[coo_array, coo_array, coo_array]:
+def _of_columns(program: Program, limits: ColumnLimits) -> tuple[coo_array, coo_array, coo_array]:
     """What adds up the pairs of every row, what adds up the people of every column, and delta of each column."""
     from scipy.sparse import coo_array
 
@@ -161,7 +161,7 @@ def _of_columns(program: Program, limits: Limits) -> tuple[coo_array, coo_array,
     )
 
 
-def _of_kinds(program: Program, limits: Limits) -> tuple[coo_array, coo_array]:
+def _of_kinds(program: Program, limits: ColumnLimits) -> tuple[coo_array, coo_array]:
     """What adds up the people with each sensitive value in every column, and the ceilings of these."""
     from scipy.sparse import coo_array
 
@@ -175,7 +175,7 @@ def _of_kinds(program: Program, limits: Limits) -> tuple[coo_array, coo_array]:
     )
 
 
-def _tightened(program: Program, limits: Limits) -> Floats:
+def _tightened(program: Program, limits: ColumnLimits) -> Floats:
     """Limits with some room for the solver's tolerance and for rounding; but what the whole group has is allowed."""
     bounds = limits.as_floats()
     share = np.bincount(program.kind, program.people, minlength=len(bounds) - 1) / program.everybody
@@ -183,7 +183,7 @@ def _tightened(program: Program, limits: Limits) -> Floats:
     return np.asarray(np.maximum(bounds * (1 - _ROOM), (bounds + least) / 2))
 
 
-def _widened(program: Program, ground: Ground, limits: Limits) -> tuple[Program, Floats, float] | None:
+def _widened(program: Program, metric: Metric, limits: ColumnLimits) -> tuple[Program, Floats, float] | None:
     """The table with the pairs that prices asked for, its probabilities, and how far it is from the best at most."""
     turn = 0
     while True:
@@ -191,27 +191,27 @@ def _widened(program: Program, ground: Ground, limits: Limits) -> tuple[Program,
         if found is None and program.full:
             return None
         if found is None:  # too few pairs for the ceilings
-            program = program.with_all_pairs(ground)
+            program = program.with_all_pairs(metric)
             continue
         turn += 1
-        chance, price = found
-        cost = float((program.people[program.row] * program.distance) @ chance)
-        gain, row, column = _gains(program, ground, limits, price)
+        probability, price = found
+        cost = float((program.people[program.row] * program.distance) @ probability)
+        gain, row, column = _gains(program, metric, limits, price)
         lost = gain * float(program.everybody)
         if lost <= _CLOSE * cost or program.full:
-            return program, chance, 0.0
+            return program, probability, 0.0
         if turn == _ROUNDS:
-            return program, chance, lost / cost
-        program = program.with_more_pairs(ground, row, column)
+            return program, probability, lost / cost
+        program = program.with_more_pairs(metric, row, column)
 
 
-def _gains(program: Program, ground: Ground, limits: Limits, price: Floats) -> tuple[float, Ints, Ints]:
+def _gains(program: Program, metric: Metric, limits: ColumnLimits, price: Floats) -> tuple[float, Ints, Ints]:
     """The greatest gain of a bundle of any column, and the pairs that all bundles with a gain are made of."""
     delta, *ceilings = _tightened(program, limits).tolist()
     most, scale = (program.people * delta).tolist(), float(program.distance.max())
     greatest, rows, columns = 0.0, [], []
     for j, code in enumerate(program.columns.tolist()):
-        each = price - apart(ground, program.code, np.full(len(most), code))
+        each = price - distance(metric, program.code, np.full(len(most), code))
         gain, used = _bundle(each, most, ceilings, program.kind.tolist())
         greatest = max(greatest, gain)
         if gain > 1e-12 * scale:

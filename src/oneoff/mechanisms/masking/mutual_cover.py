@@ -21,7 +21,7 @@ import numpy as np
 
 from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, whole_number
 from oneoff.mechanisms.masking.output_tables import Solved, random_output_tables
-from oneoff.mechanisms.masking.shapes import Limits
+from oneoff.mechanisms.masking.shapes import ColumnLimits
 from oneoff.mechanisms.partitioning.mondrian import mondrian
 from oneoff.mechanisms.partitioning.packing import packing
 from oneoff.mechanisms.partitioning.transversal import transversal
@@ -31,7 +31,7 @@ from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Cover, Partition, RandomTable
 from oneoff.table import Table
 from oneoff.table.arrays import Ints
-from oneoff.table.distance import displacement, ground_of
+from oneoff.table.distance import displacement, metric_of
 
 __all__ = ["mutual_cover"]
 
@@ -88,7 +88,7 @@ def mutual_cover(
 
 
 def _tables(
-    table: Table, partition: Partition, limits: Limits, average: int, solver: str, say: Callable[[float], None]
+    table: Table, partition: Partition, limits: ColumnLimits, average: int, solver: str, say: Callable[[float], None]
 ) -> tuple[tuple[RandomTable, ...], tuple[str, ...]]:
     """A random output table for every quasi-identifier, and what a steward should know about them."""
     tables: list[RandomTable] = []
@@ -98,7 +98,7 @@ def _tables(
             codes,
             table.values,
             partition.group,
-            ground_of(attribute),
+            metric_of(attribute),
             limits,
             average=average,
             solver=solver,
@@ -109,12 +109,12 @@ def _tables(
     return tuple(tables), tuple(notes)
 
 
-def _part_of(say: Callable[[float], None], done: int, many: int) -> Callable[[float], None]:
+def _part_of(say: Callable[[float], None], done: int, steps: int) -> Callable[[float], None]:
     """Progress of one quasi-identifier as that of all, after the groups were made."""
-    return lambda share: say(_GROUPING + (1 - _GROUPING) * (done + share) / many)
+    return lambda share: say(_GROUPING + (1 - _GROUPING) * (done + share) / steps)
 
 
-def _limits(table: Table, model: Model, diverse: bool) -> Limits:
+def _limits(table: Table, model: Model, diverse: bool) -> ColumnLimits:
     """delta and, where they are to be kept in every column, the ceilings."""
     deltas = [part.delta for part in model.parts() if isinstance(part, DeltaProbability)]
     if not deltas:
@@ -130,16 +130,18 @@ def _limits(table: Table, model: Model, diverse: bool) -> Limits:
             allowed=f"delta-probability:{smallest} or weaker",
             got=model.spec(),
         )
-    caps = model.caps(table.counts) if diverse else None
-    if diverse and (caps is None or caps.floor is not None or caps.sets):
+    limits = model.caps(table.counts) if diverse else None
+    if diverse and (limits is None or limits.floor is not None or limits.sets):
         raise BadValue(
             "diverse needs ceilings on single values to keep in every column"
-            + ("" if caps is None else ", and this promise also has " + ("branches" if caps.sets else "floors")),
+            + ("" if limits is None else ", and this promise also has " + ("branches" if limits.sets else "floors")),
             allowed="diverse with l-diversity, beta-likeness, basic-beta-likeness, f-privacy or rho-privacy",
             got=model.spec(),
-            hint="join one of them: delta-probability:0.2+l-diversity:5" if caps is None else "leave diverse out",
+            hint="join one of them: delta-probability:0.2+l-diversity:5" if limits is None else "leave diverse out",
         )
-    return Limits(min(deltas), None if caps is None else tuple(min(cap, Fraction(1)) for cap in caps.ceiling))
+    return ColumnLimits(
+        min(deltas), None if limits is None else tuple(min(ceiling, Fraction(1)) for ceiling in limits.ceiling)
+    )
 
 
 def _refuse(joint: bool, average: int, randomize_unchanged: bool, diverse: bool, solver: str) -> None:
@@ -187,7 +189,9 @@ def _refuse_joint(table: Table, model: Model, given: dict[str, bool]) -> None:
             got=f"joint and {unused[0]}",
             hint=f"leave {unused[0]} out",
         )
-    branches = [part.spec() for part in model.parts() if (caps := part.caps(table.counts)) is not None and caps.sets]
+    branches = [
+        part.spec() for part in model.parts() if (limits := part.caps(table.counts)) is not None and limits.sets
+    ]
     if branches:
         raise MethodMismatch(
             f"mutual-cover with joint does not keep {branches[0]}: no groups for ceilings on branches stand against an "
@@ -220,7 +224,7 @@ def _notes(name: str, solved: Solved) -> list[str]:
     return said
 
 
-def _refuse_broken(tables: tuple[RandomTable, ...], partition: Partition, limits: Limits) -> None:
+def _refuse_broken(tables: tuple[RandomTable, ...], partition: Partition, limits: ColumnLimits) -> None:
     """Definition 5 in whole numbers, for what is about to be drawn from."""
     for each in tables:
         if each.columns(partition.group).above(limits.delta).any():

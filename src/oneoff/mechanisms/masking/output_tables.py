@@ -24,13 +24,13 @@ from fractions import Fraction
 import numpy as np
 
 from oneoff.errors import BadValue, Defect, UnreachableGuarantee
-from oneoff.mechanisms.masking.shapes import Answer, Limits, Shapes, Sparse, Task
+from oneoff.mechanisms.masking.shapes import Answer, ColumnLimits, Shapes, Sparse, TableProblem
 from oneoff.mechanisms.masking.solving import solve
 from oneoff.plans import RandomTable
 from oneoff.plans.cover import LARGEST_GROUP
 from oneoff.table.arrays import Codes, Ints, Ragged, offsets
 from oneoff.table.classes import look_alikes
-from oneoff.table.distance import Ground
+from oneoff.table.distance import Metric
 
 __all__ = ["Solved", "dealt", "random_output_tables"]
 
@@ -57,8 +57,8 @@ def random_output_tables(
     code: Codes,
     values: Codes,
     group: Codes,
-    ground: Ground,
-    limits: Limits,
+    metric: Metric,
+    limits: ColumnLimits,
     *,
     average: int = 4,
     solver: str = "columns",
@@ -70,13 +70,13 @@ def random_output_tables(
     average               tables are the mean of so many that all have the least cost, which leaves more to chance
     """
     _refuse_sizes(np.bincount(group), limits.delta)
-    task = Task(ground, limits, average, solver)
-    shapes, row_of_person = _shapes(code, values if limits.ceilings else None, group, ground)
-    of_group, first = _alike(shapes, ground, plain=limits.ceilings is None)
+    problem = TableProblem(metric, limits, average, solver)
+    shapes, row_of_person = _shapes(code, values if limits.ceilings else None, group, metric)
+    of_group, first = _alike(shapes, metric, plain=limits.ceilings is None)
     distinct = shapes.take(first)
-    answer = solve(distinct, task, report or (lambda share: None))
-    large = int((distinct.rows.lengths > task.most_rows).sum())
-    table = _everywhere(shapes, of_group, answer.entries, distinct.many, row_of_person)
+    answer = solve(distinct, problem, report or (lambda share: None))
+    large = int((distinct.rows.lengths > problem.most_rows).sum())
+    table = _everywhere(shapes, of_group, answer.entries, distinct.tables, row_of_person)
     return table, _summary(answer, of_group, large)
 
 
@@ -87,7 +87,7 @@ def _summary(answer: Answer, of_group: Ints, large: int) -> Solved:
         cost=float(answer.cost[of_group].sum()),
         large=large,
         gap=answer.gap,
-        same=int((answer.aside[of_group] >= 1).sum()),
+        same=int((answer.reserve[of_group] >= 1).sum()),
     )
 
 
@@ -110,13 +110,13 @@ def _refuse_sizes(size: Ints, delta: Fraction) -> None:
         )
 
 
-def _shapes(code: Codes, values: Codes | None, group: Codes, ground: Ground) -> tuple[Shapes, Codes]:
+def _shapes(code: Codes, values: Codes | None, group: Codes, metric: Metric) -> tuple[Shapes, Codes]:
     """Everybody in a row of the table of their group."""
     width, kinds = int(code.max()) + 1, 1 if values is None else int(values.max()) + 1
     key = (group.astype(np.int64) * width + code) * kinds + (0 if values is None else values)
     found, row, people = np.unique(key, return_inverse=True, return_counts=True)
     where, own = found // (width * kinds), found // kinds % width
-    if values is None and not len(ground.position) and not len(ground.ancestor):
+    if values is None and not len(metric.position) and not len(metric.ancestor):
         # categories that are all equally far apart: tables differ by how many people have each only
         order = np.lexsort((own, -people, where))
         place = np.empty_like(order)
@@ -129,15 +129,15 @@ def _shapes(code: Codes, values: Codes | None, group: Codes, ground: Ground) -> 
     return Shapes(rows, Ragged.of_lengths(np.bincount(shown // width), shown % width)), row.astype(np.int32)
 
 
-def _alike(shapes: Shapes, ground: Ground, plain: bool) -> tuple[Ints, Ints]:
+def _alike(shapes: Shapes, metric: Metric, plain: bool) -> tuple[Ints, Ints]:
     """(shape of every group, a group of every shape): groups whose tables differ in nothing but names share one."""
-    signature = _signature(shapes, ground, plain)
+    signature = _signature(shapes, metric, plain)
     text, width = np.ascontiguousarray(signature).tobytes(), signature.itemsize * signature.shape[1]
     begin = (shapes.rows.start * width).tolist()
     seen: dict[bytes, int] = {}
     first: list[int] = []
-    of_group = np.empty(shapes.many, dtype=np.int64)
-    for g in range(shapes.many):
+    of_group = np.empty(shapes.tables, dtype=np.int64)
+    for g in range(shapes.tables):
         shape = seen.setdefault(text[begin[g] : begin[g + 1]], len(first))
         if shape == len(first):
             first.append(g)
@@ -145,7 +145,7 @@ def _alike(shapes: Shapes, ground: Ground, plain: bool) -> tuple[Ints, Ints]:
     return of_group, np.array(first, dtype=np.int64)
 
 
-def _signature(shapes: Shapes, ground: Ground, plain: bool) -> Ints:
+def _signature(shapes: Shapes, metric: Metric, plain: bool) -> Ints:
     """The rows of all groups, with codes such that equal rows mean equal tables."""
     rows = shapes.rows
     # numbers too close to tell apart are different columns all the same; without ceilings every row has its own
@@ -153,9 +153,9 @@ def _signature(shapes: Shapes, ground: Ground, plain: bool) -> Ints:
     signature = np.column_stack([rows.items, own])
     code = rows.items[:, 0]
     first_code = code[rows.start[:-1]][rows.owner]
-    if len(ground.position):
-        signature[:, 0] = np.rint((ground.position[code] - ground.position[first_code]) * 2**40)
-    elif not len(ground.ancestor):  # equal or not is all that matters
+    if len(metric.position):
+        signature[:, 0] = np.rint((metric.position[code] - metric.position[first_code]) * 2**40)
+    elif not len(metric.ancestor):  # equal or not is all that matters
         signature[:, 0] = 0 if plain else code - first_code
     return signature
 
@@ -167,10 +167,10 @@ def _own_columns(shapes: Shapes) -> Ints:
     return different - np.minimum.reduceat(different, rows.start[:-1])[rows.owner]
 
 
-def _everywhere(shapes: Shapes, of_group: Ints, sparse: Sparse, many: int, row_of_person: Codes) -> RandomTable:
+def _everywhere(shapes: Shapes, of_group: Ints, sparse: Sparse, tables: int, row_of_person: Codes) -> RandomTable:
     """The table of every group, from that of its shape."""
     order = np.lexsort((sparse.column, sparse.row, sparse.table))
-    entries = Ragged(np.searchsorted(sparse.table[order], np.arange(many + 1)), order).take(of_group)
+    entries = Ragged(np.searchsorted(sparse.table[order], np.arange(tables + 1)), order).take(of_group)
     entry, group = entries.items, entries.owner
     if (sparse.column[entry] >= shapes.columns.lengths[group]).any():
         raise Defect("a random output table shows what nobody in its group has")
@@ -183,11 +183,11 @@ def _everywhere(shapes: Shapes, of_group: Ints, sparse: Sparse, many: int, row_o
 
 def _divided(row: Ints, code: Ints, weight: Ints, people: Ints, row_of_person: Codes) -> RandomTable:
     """Probabilities from the weights of all people of a row together. Where these cannot be divided, each has a row."""
-    many = np.ones_like(people)
+    copies = np.ones_like(people)
     odd = row[weight % people[row] != 0]
-    many[odd] = people[odd]
-    first = offsets(many)
-    entry = np.repeat(np.arange(len(row)), many[row])
+    copies[odd] = people[odd]
+    first = offsets(copies)
+    entry = np.repeat(np.arange(len(row)), copies[row])
     turn = np.arange(len(entry)) - np.searchsorted(entry, entry)
     before = np.cumsum(weight) - weight
     before -= before[np.searchsorted(row, row)]
@@ -196,17 +196,17 @@ def _divided(row: Ints, code: Ints, weight: Ints, people: Ints, row_of_person: C
     used = np.argsort(whose, kind="stable")
     used = used[part[used] > 0]
     start = np.searchsorted(whose[used], np.arange(int(first[-1]) + 1))
-    own = _rows_of_people(row_of_person, many, first)
+    own = _rows_of_people(row_of_person, copies, first)
     return RandomTable(own, start, code[entry[used]].astype(np.int32), part[used])
 
 
-def _rows_of_people(shared: Codes, many: Ints, first: Ints) -> Codes:
-    """Everybody's row when the shared row r became many[r] rows from first[r] on, one for each of its people."""
+def _rows_of_people(shared: Codes, copies: Ints, first: Ints) -> Codes:
+    """Everybody's row when the shared row r became copies[r] rows from first[r] on, one for each of its people."""
     order = np.argsort(shared, kind="stable")
     sharing = shared[order]
     rank = np.arange(len(order)) - np.searchsorted(sharing, sharing)
     own = np.empty_like(shared)
-    own[order] = first[sharing] + np.where(many[sharing] > 1, rank, 0)
+    own[order] = first[sharing] + np.where(copies[sharing] > 1, rank, 0)
     return own
 
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oneoff.mechanisms.masking.shapes import Limits, Task
+from oneoff.mechanisms.masking.shapes import ColumnLimits, TableProblem
 from oneoff.table.arrays import Floats, Ints, offsets
-from oneoff.table.distance import Ground, apart
+from oneoff.table.distance import Metric, distance
 
 __all__ = ["Program", "too_many_pairs"]
 
@@ -38,14 +38,14 @@ class Program(NamedTuple):
     columns: Ints
 
     @staticmethod
-    def of(rows: Ints, columns: Ints, task: Task) -> Program:
+    def of(rows: Ints, columns: Ints, problem: TableProblem) -> Program:
         """With all pairs, or those of the band where these are too many."""
         code, people, kind = rows.T
-        if len(code) * len(columns) <= (_FULL if task.limits.ceilings is None else _FULL_WITH_CEILINGS):
+        if len(code) * len(columns) <= (_FULL if problem.limits.ceilings is None else _FULL_WITH_CEILINGS):
             row, column = _all_pairs(len(code), len(columns))
         else:
-            row, column = _band(code, people, columns, task.ground, _reach(task.limits))
-        return Program(row, column, apart(task.ground, code[row], columns[column]), code, people, kind, columns)
+            row, column = _band(code, people, columns, problem.metric, _reach(problem.limits))
+        return Program(row, column, distance(problem.metric, code[row], columns[column]), code, people, kind, columns)
 
     @property
     def full(self) -> bool:
@@ -55,33 +55,33 @@ class Program(NamedTuple):
     def everybody(self) -> int:
         return int(self.people.sum())
 
-    def with_pairs(self, ground: Ground, row: Ints, column: Ints) -> Program:
+    def with_pairs(self, metric: Metric, row: Ints, column: Ints) -> Program:
         """The same table with other pairs."""
-        away = apart(ground, self.code[row], self.columns[column])
+        away = distance(metric, self.code[row], self.columns[column])
         return self._replace(row=row, column=column, distance=away)
 
-    def with_more_pairs(self, ground: Ground, row: Ints, column: Ints) -> Program:
+    def with_more_pairs(self, metric: Metric, row: Ints, column: Ints) -> Program:
         many = len(self.columns)
         pairs = np.unique(np.concatenate([self.row * many + self.column, row * many + column]))
-        return self.with_pairs(ground, *np.divmod(pairs, many))
+        return self.with_pairs(metric, *np.divmod(pairs, many))
 
-    def with_all_pairs(self, ground: Ground) -> Program:
-        return self.with_pairs(ground, *_all_pairs(len(self.people), len(self.columns)))
+    def with_all_pairs(self, metric: Metric) -> Program:
+        return self.with_pairs(metric, *_all_pairs(len(self.people), len(self.columns)))
 
-    def with_one_column(self, ground: Ground) -> Program:
+    def with_one_column(self, metric: Metric) -> Program:
         """Everybody shows the same: the column nearest to all."""
-        cost = [float(self.people @ apart(ground, self.code, np.full_like(self.code, c))) for c in self.columns]
+        cost = [float(self.people @ distance(metric, self.code, np.full_like(self.code, c))) for c in self.columns]
         everybody = np.arange(len(self.people))
-        return self.with_pairs(ground, everybody, np.full(len(everybody), int(np.argmin(cost))))
+        return self.with_pairs(metric, everybody, np.full(len(everybody), int(np.argmin(cost))))
 
 
-def too_many_pairs(rows: Ints, columns: Ints, task: Task) -> bool:
+def too_many_pairs(rows: Ints, columns: Ints, problem: TableProblem) -> bool:
     """Would a table with these rows and columns take too long to solve as a whole?"""
     pairs = len(rows) * len(columns)
-    if task.limits.ceilings is not None:
+    if problem.limits.ceilings is not None:
         return pairs > _WITH_CEILINGS
     if pairs > _MOST_PAIRS:
-        pairs = len(_band(rows[:, 0], rows[:, 1], columns, task.ground, _reach(task.limits))[0])
+        pairs = len(_band(rows[:, 0], rows[:, 1], columns, problem.metric, _reach(problem.limits))[0])
     return pairs > _MOST_PAIRS
 
 
@@ -90,13 +90,13 @@ def _all_pairs(rows: int, columns: int) -> tuple[Ints, Ints]:
     return row, column
 
 
-def _reach(limits: Limits) -> float:
+def _reach(limits: ColumnLimits) -> float:
     """So many people may lie between a person and what they show."""
     tightest = min([limits.delta, *(limits.ceilings or ())])
     return 1 / float(max(tightest, limits.delta / 16))
 
 
-def _band(code: Ints, people: Ints, columns: Ints, ground: Ground, reach: float) -> tuple[Ints, Ints]:
+def _band(code: Ints, people: Ints, columns: Ints, metric: Metric, reach: float) -> tuple[Ints, Ints]:
     """Pairs of row and column between whose values so many people lie at most."""
     order = np.argsort(columns)
     own = np.searchsorted(columns[order], code)  # the place of each row's own value among the ordered columns
@@ -107,7 +107,7 @@ def _band(code: Ints, people: Ints, columns: Ints, ground: Ground, reach: float)
     start = offsets(high - low)
     row = np.repeat(np.arange(len(code)), high - low)
     pairs = [row * len(columns) + order[np.arange(len(row)) - (start[:-1] - low)[row]]]
-    if not len(ground.position):
+    if not len(metric.position):
         common = int(np.argmax(shown))  # gives to all, and takes from all
         giver = np.flatnonzero(own == common)
         pairs.append(np.arange(len(code)) * len(columns) + order[common])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from oneoff.mechanisms.masking.programs import Program
-from oneoff.mechanisms.masking.shapes import Limits
+from oneoff.mechanisms.masking.shapes import ColumnLimits
 from oneoff.table.arrays import Flags, Floats, Ints
 
 __all__ = ["Weights", "whole_weights"]
@@ -28,7 +28,7 @@ class Weights(NamedTuple):
     weight: Ints
 
 
-def whole_weights(program: Program, chance: Floats, limits: Limits) -> tuple[Weights, float]:
+def whole_weights(program: Program, probability: Floats, limits: ColumnLimits) -> tuple[Weights, float]:
     """Whole weights that keep delta and the ceilings exactly, and what was put aside for it.
 
     Those who share a row get the same, unless more than a little would have to be put aside for it.
@@ -36,12 +36,12 @@ def whole_weights(program: Program, chance: Floats, limits: Limits) -> tuple[Wei
     nearest = _nearest(program)
     ways = [(_equal, 1.0)] if limits.ceilings is None else [(_equal, _LITTLE), (_exact, 1.0)]
     for rounded, most in ways:
-        for aside in (0.0, *(10.0**power for power in range(-9, 0)), 0.3):
-            if aside <= most:
-                given = rounded(program, chance * ((1 - aside) * limits.total), limits)
+        for reserve in (0.0, *(10.0**power for power in range(-9, 0)), 0.3):
+            if reserve <= most:
+                given = rounded(program, probability * ((1 - reserve) * limits.total), limits)
                 found = _with_rest(program, given, nearest, limits.total)
                 if found is not None and _kept(program, found, limits):
-                    return found, aside
+                    return found, reserve
     everybody = np.arange(len(program.people))
     return Weights(everybody, np.full_like(everybody, nearest), program.people * limits.total), 1.0
 
@@ -60,7 +60,7 @@ def _with_rest(program: Program, given: Weights, nearest: int, total: int) -> We
     return Weights(*np.divmod(pairs[weight > 0], many), weight[weight > 0])
 
 
-def _equal(program: Program, wanted: Floats, limits: Limits) -> Weights:
+def _equal(program: Program, wanted: Floats, limits: ColumnLimits) -> Weights:
     """Weights that can be divided by the people who share a row; nobody has more than delta of a column."""
     each = np.floor(wanted).astype(np.int64)
     people, delta = program.people[program.row], limits.as_array()[0].tolist()
@@ -83,7 +83,7 @@ def _level(weights: list[int], people: list[int], delta: list[int]) -> int:
     return 0
 
 
-def _exact(program: Program, wanted: Floats, limits: Limits) -> Weights:
+def _exact(program: Program, wanted: Floats, limits: ColumnLimits) -> Weights:
     """Weights of all people of a row together, as near to what is wanted as the limits of every column allow."""
     bounds = limits.as_array()
     mass = np.zeros((len(program.people), len(program.columns)))
@@ -151,7 +151,7 @@ def _nearest(program: Program) -> int:
     return int(np.flatnonzero(program.columns == program.code[middle])[0])
 
 
-def _kept(program: Program, found: Weights, limits: Limits) -> bool:
+def _kept(program: Program, found: Weights, limits: ColumnLimits) -> bool:
     """Nobody has more than delta of a column, and no sensitive value more than its ceiling of it; in whole numbers."""
     many, kinds = len(program.columns), len(limits.ceilings or ())
     everybody, likeliest = np.zeros((2, many), dtype=np.int64)

@@ -12,9 +12,9 @@ import numpy as np
 from oneoff.models.numbers import fraction_below
 from oneoff.plans.cover import TOTAL
 from oneoff.table.arrays import Flags, Floats, Ints, Ragged
-from oneoff.table.distance import Ground
+from oneoff.table.distance import Metric
 
-__all__ = ["UNKNOWN", "Answer", "Limits", "Shapes", "Sparse", "Task", "joined"]
+__all__ = ["UNKNOWN", "Answer", "ColumnLimits", "Shapes", "Sparse", "TableProblem", "joined"]
 
 UNKNOWN = 1.0  # a gap of which nothing is known
 
@@ -23,7 +23,7 @@ _MOST_ROWS = 96  # of a table that is solved by column generation
 _WITH_CEILINGS = 200  # the same, where there are ceilings: these slow HiGHS down more
 
 
-class Limits(NamedTuple):
+class ColumnLimits(NamedTuple):
     """delta, a ceiling for each sensitive value (None where these do not matter), and the sum of a person's weights."""
 
     delta: Fraction
@@ -40,9 +40,9 @@ class Limits(NamedTuple):
         """The same as floats, for the solver."""
         return np.asarray(self.as_array() @ [1.0, 0.0] / (self.as_array() @ [0.0, 1.0]))
 
-    def of_parts(self, many: int) -> Limits:
+    def of_parts(self, parts: int) -> ColumnLimits:
         """The same for people who are counted in so many parts."""
-        return Limits(self.delta / many, self.ceilings, self.total // many)
+        return ColumnLimits(self.delta / parts, self.ceilings, self.total // parts)
 
     def leaves_no_choice(self, people: int) -> bool:
         """Are there so few that all must show the same?"""
@@ -50,15 +50,15 @@ class Limits(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class TableProblem:
     """What is asked of every table of a quasi-identifier.
 
     average   a table is the mean of so many that all have the least cost
     solver    "columns" (small tables by column generation, the others by HiGHS) or "highs" for all
     """
 
-    ground: Ground
-    limits: Limits
+    metric: Metric
+    limits: ColumnLimits
     average: int = 4
     solver: str = "columns"
 
@@ -69,9 +69,9 @@ class Task:
             return 0
         return _MOST_ROWS if self.limits.ceilings is None else _WITH_CEILINGS
 
-    def of_parts(self, many: int) -> Task:
+    def of_parts(self, parts: int) -> TableProblem:
         """The same for people who are counted in so many parts."""
-        return replace(self, limits=self.limits.of_parts(many))
+        return replace(self, limits=self.limits.of_parts(parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Shapes:
     columns: Ragged
 
     @property
-    def many(self) -> int:
+    def tables(self) -> int:
         return len(self.rows)
 
     @property
@@ -114,21 +114,21 @@ class Sparse(NamedTuple):
 class Answer(NamedTuple):
     """Tables of some shapes.
 
-    cost    of each: the sum of the distances people are to be moved
-    aside   of each: what part of the weights went to one column for all, so that limits hold exactly
-    gap     how far the cost of any of them is from the least at most, as a share of it
+    cost     of each: the sum of the distances people are to be moved
+    reserve  of each: what part of the weights went to one column for all, so that limits hold exactly
+    gap      how far the cost of any of them is from the least at most, as a share of it
     """
 
     entries: Sparse
     cost: Floats
-    aside: Floats
+    reserve: Floats
     gap: float = 0.0
 
     def only(self, chosen: Flags) -> Answer:
         """For some of the shapes."""
         entries = Sparse(*(column[chosen[self.entries.table]] for column in self.entries))
         table = (np.cumsum(chosen) - 1)[entries.table]
-        return Answer(entries._replace(table=table), self.cost[chosen], self.aside[chosen], self.gap)
+        return Answer(entries._replace(table=table), self.cost[chosen], self.reserve[chosen], self.gap)
 
 
 def joined(answers: Iterable[tuple[Ints, Answer]]) -> Answer:
@@ -141,6 +141,6 @@ def joined(answers: Iterable[tuple[Ints, Answer]]) -> Answer:
     return Answer(
         Sparse(*(np.concatenate(column) for column in zip(*entries, strict=True))),
         np.concatenate([part.cost for part in parts])[order],
-        np.concatenate([part.aside for part in parts])[order],
+        np.concatenate([part.reserve for part in parts])[order],
         max(part.gap for part in parts),
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from oneoff.mechanisms.masking.large_tables import solve_large
 from oneoff.mechanisms.masking.programs import too_many_pairs
-from oneoff.mechanisms.masking.shapes import Answer, Shapes, Task, joined
+from oneoff.mechanisms.masking.shapes import Answer, Shapes, TableProblem, joined
 from oneoff.mechanisms.masking.small_tables import solve_small
 from oneoff.mechanisms.masking.table_pieces import in_pieces
 from oneoff.table.arrays import Flags, Ints
@@ -20,25 +20,25 @@ Report = Callable[[float], None]
 _AT_ONCE = 4_000_000  # entries of full tables that are kept before they are made sparse
 
 
-def solve(shapes: Shapes, task: Task, report: Report) -> Answer:
+def solve(shapes: Shapes, problem: TableProblem, report: Report) -> Answer:
     """Tables of all shapes; those that are too large as a whole in pieces."""
-    divided = _too_large(shapes, task)
+    divided = _too_large(shapes, problem)
     whole, steps = np.flatnonzero(~divided), 1 + int(divided.sum())
     found: list[tuple[Ints, Answer]] = []
     if len(whole):
-        found.append((whole, _solve_whole(shapes.take(whole), task, _part_of(report, 0, steps))))
+        found.append((whole, _solve_whole(shapes.take(whole), problem, _part_of(report, 0, steps))))
     for done, t in enumerate(np.flatnonzero(divided).tolist(), start=1):
-        pieces = in_pieces(*shapes.one(t), task)
-        parts = _solve_whole(pieces.shapes, task.of_parts(pieces.many), _part_of(report, done, steps))
+        pieces = in_pieces(*shapes.one(t), problem)
+        parts = _solve_whole(pieces.shapes, problem.of_parts(pieces.number), _part_of(report, done, steps))
         found.append((np.array([t]), pieces.together(parts)))
     return joined(found)
 
 
-def _too_large(shapes: Shapes, task: Task) -> Flags:
+def _too_large(shapes: Shapes, problem: TableProblem) -> Flags:
     """Of which shapes the tables take too long to solve as a whole."""
-    large = shapes.rows.lengths > task.most_rows
+    large = shapes.rows.lengths > problem.most_rows
     for t in np.flatnonzero(large).tolist():
-        large[t] = too_many_pairs(*shapes.one(t), task)
+        large[t] = too_many_pairs(*shapes.one(t), problem)
     return large
 
 
@@ -47,21 +47,21 @@ def _part_of(report: Report, done: int, steps: int) -> Report:
     return lambda share: report((done + share) / steps)
 
 
-def _solve_whole(shapes: Shapes, task: Task, report: Report) -> Answer:
+def _solve_whole(shapes: Shapes, problem: TableProblem, report: Report) -> Answer:
     """Each table in one piece: small ones by column generation, the others by HiGHS."""
-    small = shapes.rows.lengths <= task.most_rows
+    small = shapes.rows.lengths <= problem.most_rows
     found: list[tuple[Ints, Answer]] = []
     left = [np.flatnonzero(~small)]
     for some in _portions(np.flatnonzero(small), shapes.entries):
-        made = solve_small(shapes.take(some), task)
-        ended = made.aside >= 0  # the simplex may not come to an end
+        made = solve_small(shapes.take(some), problem)
+        ended = made.reserve >= 0  # the simplex may not come to an end
         found.append((some[ended], made.only(ended)))
         left.append(some[~ended])
-        report(float(some[-1] + 1) / shapes.many)
+        report(float(some[-1] + 1) / shapes.tables)
     large = np.sort(np.concatenate(left))
     if len(large):
-        done = 1 - len(large) / shapes.many
-        rest = solve_large(shapes.take(large), task, lambda share: report(done + (1 - done) * share))
+        done = 1 - len(large) / shapes.tables
+        rest = solve_large(shapes.take(large), problem, lambda share: report(done + (1 - done) * share))
         found.append((large, rest))
     return joined(found)
 

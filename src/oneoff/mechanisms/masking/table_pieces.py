@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from oneoff.mechanisms.masking.programs import too_many_pairs
-from oneoff.mechanisms.masking.shapes import UNKNOWN, Answer, Shapes, Task
+from oneoff.mechanisms.masking.shapes import UNKNOWN, Answer, Shapes, TableProblem
 from oneoff.table.arrays import Ints, Ragged, offsets
 
 __all__ = ["Pieces", "in_pieces"]
@@ -30,12 +30,12 @@ _MOST_PIECES = 2**12
 class Pieces(NamedTuple):
     """The pieces of a table as tables of their own.
 
-    many          pieces, and parts that a person is counted in
+    number        of pieces, and parts that a person is counted in
     row, column   of the table, for each row and column of the shapes
     """
 
     shapes: Shapes
-    many: int
+    number: int
     row: Ints
     column: Ints
 
@@ -49,33 +49,33 @@ class Pieces(NamedTuple):
         weight = np.zeros(len(pair), dtype=np.int64)
         np.add.at(weight, place, entries.weight)
         whole = entries._replace(table=np.zeros_like(pair), row=pair // width, column=pair % width, weight=weight)
-        cost, aside = found.cost.sum() / self.many, found.aside.max()
-        return Answer(whole, np.array([cost]), np.array([aside]), found.gap if self.many == 1 else UNKNOWN)
+        cost, reserve = found.cost.sum() / self.number, found.reserve.max()
+        return Answer(whole, np.array([cost]), np.array([reserve]), found.gap if self.number == 1 else UNKNOWN)
 
 
-def in_pieces(rows: Ints, columns: Ints, task: Task) -> Pieces:
+def in_pieces(rows: Ints, columns: Ints, problem: TableProblem) -> Pieces:
     """As few pieces as can be solved each, but with twice as many people in each as can cover for one another."""
-    most = task.limits.delta * int(rows[:, 1].sum())
-    many = 1
-    pieces = _divided(rows, columns, many)
-    while _too_large(pieces, task) and many < _MOST_PIECES and most >= 4 * many:
-        many *= 2
-        pieces = _divided(rows, columns, many)
+    most = problem.limits.delta * int(rows[:, 1].sum())
+    number = 1
+    pieces = _divided(rows, columns, number)
+    while _too_large(pieces, problem) and number < _MOST_PIECES and most >= 4 * number:
+        number *= 2
+        pieces = _divided(rows, columns, number)
     return pieces
 
 
-def _too_large(pieces: Pieces, task: Task) -> bool:
+def _too_large(pieces: Pieces, problem: TableProblem) -> bool:
     """Is one of the pieces?"""
-    parts = task.of_parts(pieces.many)
-    tables = (pieces.shapes.one(p) for p in range(pieces.many))
-    return any(len(rows) > task.most_rows and too_many_pairs(rows, columns, parts) for rows, columns in tables)
+    parts = problem.of_parts(pieces.number)
+    tables = (pieces.shapes.one(p) for p in range(pieces.number))
+    return any(len(rows) > problem.most_rows and too_many_pairs(rows, columns, parts) for rows, columns in tables)
 
 
-def _divided(rows: Ints, columns: Ints, many: int) -> Pieces:
+def _divided(rows: Ints, columns: Ints, number: int) -> Pieces:
     """The table in so many pieces."""
     order = np.lexsort((rows[:, 0], rows[:, 2]))
     code, _, kind = rows[order].T
-    row, piece, parts = _parts(rows[order], many)
+    row, piece, parts = _parts(rows[order], number)
     by_piece = np.argsort(piece, kind="stable")
     row, piece, parts = row[by_piece], piece[by_piece], parts[by_piece]
     width = int(columns.max()) + 1
@@ -83,19 +83,19 @@ def _divided(rows: Ints, columns: Ints, many: int) -> Pieces:
     known = np.argsort(columns)
     cells = np.stack([code[row], parts, kind[row]], axis=1)
     shapes = Shapes(
-        Ragged(np.searchsorted(piece, np.arange(many + 1)), cells),
-        Ragged(np.searchsorted(shown // width, np.arange(many + 1)), shown % width),
+        Ragged(np.searchsorted(piece, np.arange(number + 1)), cells),
+        Ragged(np.searchsorted(shown // width, np.arange(number + 1)), shown % width),
     )
-    return Pieces(shapes, many, order[row], known[np.searchsorted(columns[known], shown % width)])
+    return Pieces(shapes, number, order[row], known[np.searchsorted(columns[known], shown % width)])
 
 
-def _parts(rows: Ints, many: int) -> tuple[Ints, Ints, Ints]:
+def _parts(rows: Ints, number: int) -> tuple[Ints, Ints, Ints]:
     """(row, piece, parts of its people that are there); rows ascend by sensitive value and code."""
     _, people, kind = rows.T
     each = np.bincount(kind, people).astype(np.int64)[kind]  # parts of every sensitive value in each piece
     first = offsets(people)[:-1]
-    first = (first - first[np.searchsorted(kind, kind)]) * many
-    last = first + people * many
+    first = (first - first[np.searchsorted(kind, kind)]) * number
+    last = first + people * number
     times = (last - 1) // each - first // each + 1
     row = np.repeat(np.arange(len(rows)), times)
     piece = first[row] // each[row] + np.arange(len(row)) - offsets(times)[row]

@@ -76,6 +76,7 @@ def dmondrian(
     table: Table,
     model: Model,
     *,
+    numeric_as: NumericAs = "range",
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Partition:
@@ -91,4 +92,4 @@ def dmondrian(
             gain = min(gain, log_below(1 / max(table.prior)))
     if gain == 0:  # nothing may be learnt, which no delta above 0 says
         return Partition(np.zeros(table.rows, dtype=np.int32))
-    return mondrian(table, DeltaDisclosure(log_below(1 + gain)), rng=rng, report=report)
+    return mondrian(table, DeltaDisclosure(log_below(1 + gain)), numeric_as=numeric_as, rng=rng, report=report)

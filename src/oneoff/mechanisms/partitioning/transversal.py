@@ -191,7 +191,7 @@ def _given_blocks(task: Task, wish: Wish, knowledge: Knowledge | None) -> _Found
     tree = cut_blocks(
         task.table,
         task.space,
-        many=wish.blocks,
+        most_blocks=wish.blocks,
         size=wish.block_size,
         columns=wish.columns,
         multiple=task.limits.one_size(),

@@ -70,7 +70,7 @@ def cut_blocks(
     space: Space,
     *,
     rows: Ints | None = None,
-    many: int | None = None,
+    most_blocks: int | None = None,
     size: int | None = None,
     columns: Sequence[str] | None = None,
     multiple: int = 1,
@@ -83,13 +83,13 @@ def cut_blocks(
     The best cut leaves people on each side most alike: the expected loss of two random people of the same side is
     least. A side has at least three tenths of the block, and at least `size` people.
 
-    rows      the people; everybody by default
-    many      stop at so many blocks
-    columns   cut on these only
-    multiple  the first side of each cut has a multiple of so many people: a few, drawn by chance from those next to
-              the cut, change sides
-    known     quasi-identifiers of public people, who are sent down the tree as well
-    suits     only make cuts both sides of which suit; it sees quasi-identifiers and public people, nothing else
+    rows          the people; everybody by default
+    most_blocks   stop at so many
+    columns       cut on these only
+    multiple      the first side of each cut has a multiple of so many people: a few, drawn by chance from those next
+                  to the cut, change sides
+    known         quasi-identifiers of public people, who are sent down the tree as well
+    suits         only make cuts both sides of which suit; it sees quasi-identifiers and public people, nothing else
     """
     chosen, round_off = (
         _columns(table, columns),
@@ -99,7 +99,7 @@ def cut_blocks(
     everybody = Block(rows, known=None if known is None else np.arange(len(known)))
     blocks, parent = [everybody], list[int]()
     waiting = [(-len(rows), 0)]
-    while waiting and (many is None or len(parent) + 1 < many):
+    while waiting and (most_blocks is None or len(parent) + 1 < most_blocks):
         _, number = heapq.heappop(waiting)
         sides = _best_sides(table, space, blocks[number], chosen, size or 1, known, suits, round_off)
         if sides is None:

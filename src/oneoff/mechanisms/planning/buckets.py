@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.mechanisms.planning.levels import Level, aside, between, by_support, evenly, one_group, refuse_sets
+from oneoff.mechanisms.planning.levels import Level, between, by_support, evenly, leftover_group, one_group, refuse_sets
 from oneoff.models import Limits
 from oneoff.table.arrays import Ints
 
@@ -23,17 +23,17 @@ __all__ = ["consecutive", "diversity_slots", "pack", "plan", "pure", "touched", 
 _SHARED, _SUMS = 200, 2_000_000  # values of two buckets that are shared out anew, and people
 
 
-def plan(counts: Ints, limits: Limits, apart: bool) -> list[Level]:
+def plan(counts: Ints, limits: Limits, distinct: bool) -> list[Level]:
     """Levels that use up the counts exactly; as few buckets as we can find, because fewer buckets lose less.
 
-    Where l buckets suffice with each value in one of them (l-diversity, and beta-likeness by Theorem 4), `apart` asks
-    for Algorithm 1 and otherwise values stay whole; all other promises get the consecutive buckets of Algorithm 3.
-    The counts must be allowed as one group, which is then the last resort.
+    Where l buckets suffice with each value in one of them (l-diversity, and beta-likeness by Theorem 4), `distinct`
+    asks for Algorithm 1, and otherwise values stay whole; all other promises get the consecutive buckets of
+    Algorithm 3. The counts must be allowed as one group, which is then the last resort.
     """
     refuse_sets(limits)
     n, buckets = int(counts.sum()), limits.fewest_buckets(counts)
     whole = int(counts.max()) <= n // buckets and not limits.has_floors
-    if whole and apart:
+    if whole and distinct:
         return _diverse(counts, buckets)
     if whole:
         return whole_values(counts, limits, buckets)
@@ -47,11 +47,11 @@ def _diverse(counts: Ints, l: int) -> list[Level]:  # noqa: E741
     """Algorithm 1, after setting aside the smallest eligible group that makes the rest divisible by l."""
     size, rest = divmod(int(counts.sum()), l)
     if rest == 0:
-        return [Level(diversity_slots(counts, l), apart=True)]
+        return [Level(diversity_slots(counts, l), distinct=True)]
     for times in range(1, size):
         few = between(np.maximum(counts - (size - times), 0), np.minimum(counts, times), rest + times * l, counts)
         if few is not None:
-            return [Level(diversity_slots(counts - few, l), apart=True), one_group(few)]
+            return [Level(diversity_slots(counts - few, l), distinct=True), one_group(few)]
     return [one_group(counts)]
 
 
@@ -169,7 +169,7 @@ def consecutive(counts: Ints, limits: Limits) -> list[Level]:
     n = int(counts.sum())
     for buckets in range(limits.fewest_buckets(counts), n + 1):
         size, rest = divmod(n, buckets)
-        few = aside(counts, limits, rest)
+        few = leftover_group(counts, limits, rest)
         if few is None:
             continue
         kept = counts - few

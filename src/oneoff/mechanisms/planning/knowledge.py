@@ -138,8 +138,7 @@ def of_table(table: Table, public: Table) -> Knowledge:
     assert public.sensitive is not None
     columns = []
     for attribute in table.quasi:
-        other = public.attribute(attribute.name)
-        given = public.codes[:, public.quasi.index(other)]
+        other, given = public.column(attribute.name)
         if attribute.kind == "numeric":
             near = np.searchsorted(attribute.labels, other.labels)
             columns.append(np.minimum(near, attribute.size - 1)[given])

@@ -19,19 +19,19 @@ from oneoff.errors import Defect
 from oneoff.models import Limits
 from oneoff.table.arrays import Ints
 
-__all__ = ["Level", "aside", "between", "by_support", "draw", "evenly", "one_group", "refuse_sets"]
+__all__ = ["Level", "between", "by_support", "draw", "evenly", "leftover_group", "one_group", "refuse_sets"]
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
     """slots[b, i] is the sensitive value of the i-th member of bucket b.
 
-    apart   a value may be in more buckets than its ceiling allows, and is saved by never covering it twice: only for
-            buckets of Algorithm 1, where Theorem 2 promises that this always works
+    distinct   a value may be in more buckets than its ceiling allows, and is saved by never covering it twice: only for
+               buckets of Algorithm 1, where Theorem 2 promises that this always works
     """
 
     slots: Ints
-    apart: bool = False
+    distinct: bool = False
 
 
 def refuse_sets(limits: Limits) -> None:
@@ -73,7 +73,7 @@ def evenly(sizes: Ints, total: int) -> Ints:
     return taken
 
 
-def aside(counts: Ints, limits: Limits, total: int) -> Ints | None:
+def leftover_group(counts: Ints, limits: Limits, total: int) -> Ints | None:
     """An eligible group of that many people, preferably with frequent values; None when there is none."""
     if total == 0:
         return np.zeros_like(counts)

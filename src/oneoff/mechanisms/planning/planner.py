@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oneoff.mechanisms.planning.buckets import consecutive, whole_values
-from oneoff.mechanisms.planning.levels import Level, aside, by_support, evenly, one_group, refuse_sets
+from oneoff.mechanisms.planning.levels import Level, by_support, evenly, leftover_group, one_group, refuse_sets
 from oneoff.mechanisms.planning.program import size_program
 from oneoff.models import Limits
 from oneoff.table.arrays import Floats, Ints
@@ -79,7 +79,9 @@ def _one_size(counts: Ints, limits: Limits) -> list[Level]:
     work, found, buckets = 0, False, limits.fewest_buckets(counts)
     while buckets < n and work < (_MORE_WORK if found else _WORK):
         size, rest = divmod(n, buckets)
-        few = aside(counts, limits, rest) if _loss_of(buckets, n - rest) + _loss_of(rest, rest) < least else None
+        few = (
+            leftover_group(counts, limits, rest) if _loss_of(buckets, n - rest) + _loss_of(rest, rest) < least else None
+        )
         if few is not None and (counts - few <= limits.most(buckets) * size).all():
             work += buckets
             filled = _fill(counts - few, limits.most(buckets), buckets, size)
@@ -119,16 +121,16 @@ def _program(counts: Ints, limits: Limits) -> list[tuple[int, Ints]]:
     """How many people of each value should be in groups of which size; ascending sizes, without the largest.
 
     Minimize the expected loss, a concave function of the people at each size, by a few linear programs whose prices
-    are its slopes. People of v at size B: at most floor(cap_v B) buckets hold them, a little less where there are
+    are its slopes. People of v at size B: at most floor(ceiling_v B) buckets hold them, a little less where there are
     many such buckets, to leave room for filling them. Values with equal counts and ceilings share a variable.
     """
     sizes = np.array(_candidates(counts, limits))
-    kind, member, many = _kinds(counts, limits)
+    kind, member, values = _kinds(counts, limits)
     share = np.array([limits.most(buckets)[kind] for buckets in sizes.tolist()], dtype=np.float64)
     share = np.where(share >= 4, share - 1, share) / sizes[:, None]
     inside = member >= 0
     people = np.bincount(member[inside], weights=counts[inside]).astype(np.float64)
-    chosen, found = _support(sizes, share, people, many)
+    chosen, found = _support(sizes, share, people, values)
     plans = []
     for i, some in list(zip(chosen, found, strict=True))[:-1]:
         wanted = np.zeros_like(counts)
@@ -137,17 +139,17 @@ def _program(counts: Ints, limits: Limits) -> list[tuple[int, Ints]]:
     return plans
 
 
-def _support(sizes: Ints, share: Floats, people: Floats, many: Ints) -> tuple[Ints, Floats]:
+def _support(sizes: Ints, share: Floats, people: Floats, values: Ints) -> tuple[Ints, Floats]:
     """Which sizes to use and how many people of each kind there: start with all, drop sizes while that helps."""
     chosen = np.arange(len(sizes))
-    loss, found = _solve(sizes[chosen], share[chosen], people, many)
+    loss, found = _solve(sizes[chosen], share[chosen], people, values)
     while len(found):
         used = found.sum(axis=1) >= 2 * sizes[chosen]
         if not used.any():
             break
         chosen, found = chosen[used], found[used]
         without = [np.delete(chosen, i) for i in range(len(chosen) - 1)]
-        others = [_solve(sizes[rest], share[rest], people, many) for rest in without]
+        others = [_solve(sizes[rest], share[rest], people, values) for rest in without]
         best = min(range(len(others)), key=lambda i: others[i][0], default=-1)
         if best < 0 or others[best][0] >= loss:
             break
@@ -185,7 +187,7 @@ def _kinds(counts: Ints, limits: Limits) -> tuple[Ints, Ints, Ints]:
     return order[first], member, np.bincount(kind)
 
 
-def _solve(sizes: Ints, share: Floats, people: Floats, many: Ints) -> tuple[float, Floats]:
+def _solve(sizes: Ints, share: Floats, people: Floats, values: Ints) -> tuple[float, Floats]:
     """The loss and people[size, kind] of the best of a few linear programs; infinite when there is no solution.
 
     Variables as in `program.size_program`, in shares of all people.
@@ -194,7 +196,7 @@ def _solve(sizes: Ints, share: Floats, people: Floats, many: Ints) -> tuple[floa
 
     rows, kinds = share.shape
     total = people.sum()
-    equal, target, within = size_program(share, people / total, many, np.ones(rows))
+    equal, target, within = size_program(share, people / total, values, np.ones(rows))
     at, least, best = np.full(rows, 1 / rows), np.inf, np.empty((0, kinds))
     for _ in range(_ROUNDS):
         price = np.concatenate([np.zeros(rows * kinds), sizes**0.6 * np.maximum(at, 1e-3) ** -0.3])

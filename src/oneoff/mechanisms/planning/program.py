@@ -27,7 +27,7 @@ class SizeProgram(NamedTuple):
     within: csr_array
 
 
-def size_program(share: Floats, people: Floats, many: npt.NDArray[np.integer], unit: Floats) -> SizeProgram:
+def size_program(share: Floats, people: Floats, values: npt.NDArray[np.integer], unit: Floats) -> SizeProgram:
     """The constraints for share[size, kind], people of each kind, values of each kind, and people in a unit of a size.
 
     x sums to the people of each kind, and over kinds to y * unit; a kind of m values may have m * share * y * unit.
@@ -38,6 +38,6 @@ def size_program(share: Floats, people: Floats, many: npt.NDArray[np.integer], u
     by_kind = kron(np.ones((1, rows)), eye_array(kinds))
     by_size = kron(eye_array(rows), np.ones((1, kinds)))
     equal = bmat([[by_kind, None], [by_size, -diags_array(unit)]], format="csr")
-    spread = block_diag([(share[i] * many * unit[i]).reshape(-1, 1) for i in range(rows)])
+    spread = block_diag([(share[i] * values * unit[i]).reshape(-1, 1) for i in range(rows)])
     within = bmat([[eye_array(rows * kinds), -spread]], format="csr")
     return SizeProgram(equal, np.concatenate([people, np.zeros(rows)]), within)
