@@ -15,10 +15,11 @@ from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring, slow_
 from oneoff.mechanisms.masking import mutual_cover
 from oneoff.mechanisms.partitioning import burel, dmondrian, hilbert, mondrian, packing, sabre, transversal
 from oneoff.mechanisms.perturbation import perturbation
+from oneoff.mechanisms.tallies import tallies
 from oneoff.models import EXAMPLES, DeltaProbability, KAnonymity, Model, parse
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
-from oneoff.plans import Channel, Cover, Links, Partition
-from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb
+from oneoff.plans import Channel, Cover, Links, Partition, Tally
+from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally
 from oneoff.table import Table
 
 __all__ = ["METHODS", "MODELS", "RELEASES", "Method", "choose", "named"]
@@ -36,7 +37,7 @@ class Method:
     """
 
     name: str
-    run: Callable[..., Partition | Links | Channel | Cover]
+    run: Callable[..., Partition | Links | Channel | Cover | Tally]
     output: str
     serves: frozenset[str]
     summary: str
@@ -151,7 +152,7 @@ class Method:
 
 
 def _options(function: Callable[..., Any]) -> list[str]:
-    return [name for name in _keywords(function) if name not in ("rng", "report", "method", "against")]
+    return [name for name in _keywords(function) if name not in ("rng", "report", "method", "against", "seeded")]
 
 
 def _keywords(function: Callable[..., Any]) -> list[str]:
@@ -166,6 +167,7 @@ RELEASES: dict[tuple[str, str], Callable[..., Published]] = {
     ("bucketized", "Partition"): bucketize,
     ("perturbed", "Channel"): perturb,
     ("masked", "Cover"): mask,
+    ("tallied", "Tally"): tally,
 }
 
 MODELS: dict[str, str] = EXAMPLES
@@ -209,6 +211,15 @@ def _bucketization(name: str, run: Callable[..., Partition], summary: str) -> Me
 
 
 METHODS: dict[str, Method] = {
+    "tallies": Method(
+        "tallies",
+        tallies,
+        "cells with column tallies, noisy counts of values, plain rows",
+        _BOUNDS | IDENTITY | {"hierarchy-beta-likeness"},
+        "counts values with noise in fields of people who look alike, and shows nothing else about them",
+        needs=_BOUNDS | {"hierarchy-beta-likeness"},
+        form="tallied",
+    ),
     "transversal": Method(
         "transversal",
         transversal,

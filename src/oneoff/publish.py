@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from oneoff.errors import BadValue, Defect, UnreachableGuarantee, listing, neare
 from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, parse
 from oneoff.outcome import Outcome
-from oneoff.plans import Channel, Cover, Links, Partition
+from oneoff.plans import Channel, Cover, Links, Partition, Tally
 from oneoff.public import public_information
 from oneoff.releases import Published
 from oneoff.table import Table
@@ -29,11 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "anonymize", "checked_seed", "publish", "publish_job"]
 
-Plan = Partition | Links | Channel | Cover
+Plan = Partition | Links | Channel | Cover | Tally
 Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
 _MANY_NUMBERS = 200  # different sensitive numbers
+_SEEDED = (
+    "with a seed the noise can be drawn again by whoever has it, and comes from a generator that is not made for "
+    "secrets: this run is for tests; publish one without a seed"
+)
 _FORMS = {"numeric_as": ("numbers", ("range", "set")), "columns": ("columns", ("tally", "box"))}
 _STRONGER = {"k-anonymity:1": "k-anonymity:5", "delta-probability:1": "delta-probability:0.2"}
 
@@ -93,7 +98,7 @@ def publish(
     report   is told the stage and how much of it is done; warn is told, before the work, when it will take long
     """
     began, say = time.perf_counter(), report or (lambda stage, share: None)
-    order = _ordered(table, guarantee, method, options or {})
+    order = _ordered(table, guarantee, method, options or {}, seed is not None)
     seed = secrets.randbits(128) if seed is None else checked_seed(seed)
     rng = _generator(seed, table)
     warning = order.said(order.method.forewarn)
@@ -135,13 +140,14 @@ class _Order:
     method: Method
     reason: str
     options: Mapping[str, Any]
+    seeded: bool
 
     def said(self, say: Callable[[Table, Model, Mapping[str, Any]], str] | None) -> str:
         """What a method has to say about itself in this case."""
         return "" if say is None else say(self.table, self.model, self.options)
 
 
-def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping[str, Any]) -> _Order:
+def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping[str, Any], seeded: bool) -> _Order:
     if not isinstance(table, Table):
         raise BadValue(
             "what to publish is not a table of oneoff",
@@ -155,7 +161,7 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
     given = _checked_options(chosen, options)
     if given.get("public") is not None:
         given["public"] = public_information(given["public"], table)
-    return _Order(table, model, chosen, reason, given)
+    return _Order(table, model, chosen, reason, given, seeded)
 
 
 def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
@@ -173,9 +179,11 @@ def _judged(release: Published, order: _Order) -> Verdict:
 
 def _notices(order: _Order, warnings: list[str], plan: Plan) -> tuple[str, ...]:
     table, model = order.table, order.model
+    if order.seeded and order.method.form == "tallied":
+        warnings = [*warnings, _SEEDED]
     told = (_many_numbers(table, model), _unprotected(table, model), _nothing_promised(table, model), *warnings)
     said = [notice for notice in told if notice]
-    return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover) else ()))
+    return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally) else ()))
 
 
 def _many_numbers(table: Table, model: Model) -> str:
@@ -225,6 +233,8 @@ def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
     """What a plan looks like to the world."""
     against = order.method.stands_against(order.model, order.options)
     shown, made = order.method.for_release(order.options), RELEASES[order.method.form, type(plan).__name__]
+    if "seeded" in signature(made).parameters:
+        shown["seeded"] = order.seeded
     return made(order.table, plan, order.model, method=order.method.name, against=against, rng=rng, **shown)
 
 

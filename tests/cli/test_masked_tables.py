@@ -113,7 +113,16 @@ def test_compare_and_what_cannot_be_done(data_dir: Path, tmp_path: Path) -> None
     roles = (
         data_dir / "adult.parquet", "--rows", 3000, "--missing", "drop", "--quasi", quasi, "--sensitive", "age",
     )  # fmt: skip
-    methods = ("--method", "mutual-cover", "--method", "mutual-cover:joint=true", "--method", "mondrian", "--seed", 1)
+    methods = (
+        "--method",
+        "mutual-cover",
+        "--method",
+        "mutual-cover:joint=true",
+        "--method",
+        "mondrian:columns=box",
+        "--seed",
+        1,
+    )
     answer = oneoff("compare", *roles, "--guarantee", "delta-probability:0.2+l-diversity:5", *methods, "--json")
     assert answer.status == 0, answer.err
     found = answer.json["methods"]

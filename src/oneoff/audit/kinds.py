@@ -12,6 +12,7 @@ from oneoff.audit.bucketized import judge_bucketized
 from oneoff.audit.generalized import judge_generalized
 from oneoff.audit.masked import judge_masked
 from oneoff.audit.perturbed import judge_perturbed
+from oneoff.audit.tallied import judge_tallied
 from oneoff.audit.verdict import Verdict
 from oneoff.models import Model, parse
 from oneoff.releases import Published, of_kind
@@ -25,6 +26,7 @@ JUDGES: dict[str, Callable[[Any, Table | None, Model, Risk | None], Verdict]] = 
     "perturbed": judge_perturbed,
     "bucketized": judge_bucketized,
     "masked": judge_masked,
+    "tallied": judge_tallied,
 }
 
 

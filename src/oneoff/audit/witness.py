@@ -28,6 +28,7 @@ class Witness:
     people    people in the group; in a release without groups, records that could be the person's
     place     what the crowd is called: "group", "bucket", or "class" of people with the same quasi-identifiers
     shown     the value that was seen, in a release of perturbed values
+    before    where subject is "odds": what the belief in `value` was before the release, which can become `belief`
     """
 
     group: int
@@ -40,12 +41,15 @@ class Witness:
     grouped: bool = True
     place: str = "group"
     shown: str | None = None
+    before: float | None = None
 
     def sentence(self) -> str:
         worst, bound = self._where(), "at least" if self.at_least else "at most"
         if self.subject == "level":
             return f"the worst, {worst}, reaches {self.belief:.4g}; {bound} {self.allowed:.4g} is allowed"
         belief = f"{100 * self.belief:.4g}%; {bound} {100 * self.allowed:.4g}% is allowed"
+        if self.subject == "odds":
+            return f"at worst a belief of {100 * (self.before or 0):.4g}% in '{listing([self.value])}' becomes {belief}"
         if self.subject == "column":
             origin = f"'{listing([self.value])}' comes from one person of its hidden group ({self._crowd()})"
             return f"at worst {self.place} {origin} with a probability of {belief}"

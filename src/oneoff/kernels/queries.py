@@ -26,7 +26,7 @@ def expected_counts(share: Any, people: Any, queries: Any) -> Any:
         for b in range(len(share)):
             part = float(people[b, queries[q, _LAST] + 1] - people[b, queries[q, _FIRST]])
             j = _COLUMNS
-            while part > 0 and j < queries.shape[1] and queries[q, j] >= 0:
+            while part != 0 and j < queries.shape[1] and queries[q, j] >= 0:
                 part *= share[b, queries[q, j + 1]] - share[b, queries[q, j]]
                 j += 2
             total += part

@@ -72,6 +72,9 @@ class Joined(Model):
         limits = [each for each in (model.caps(prior) for model in self.models) if each is not None]
         return reduce(Limits.minimum, limits) if limits else None
 
+    def epsilon(self, prior: Prior) -> float:
+        return min(model.epsilon(prior) for model in self.models)
+
     def bind(self, sensitive: Attribute | None) -> Joined:
         return replace(self, models=tuple(model.bind(sensitive) for model in self.models))
 

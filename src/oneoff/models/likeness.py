@@ -13,6 +13,7 @@ hierarchy  the enhanced ceiling for every value and for all values below each no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -35,6 +36,7 @@ from oneoff.models.model import (
     shares,
 )
 from oneoff.models.numbers import Number, log_below, number_text
+from oneoff.models.odds import ENHANCED
 from oneoff.models.trees import hierarchy_of, node_levels, tree_ranges
 from oneoff.table import Attribute, Hierarchy
 from oneoff.table.arrays import Floats
@@ -93,6 +95,10 @@ class BasicBetaLikeness(CapModel):
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
         return _exact_gain(counts, prior)
 
+    def epsilon(self, prior: Prior) -> float:
+        """Does for every p, so that it says nothing about the shares: e^eps p / (1 - p + e^eps p) <= e^eps p."""
+        return _own_gain(self.beta)
+
     def unprotected(self, prior: Prior) -> tuple[int, ...]:
         return tuple(value for value, p in enumerate(prior.shares) if p * (1 + self.beta) >= 1)
 
@@ -123,6 +129,10 @@ class BetaLikeness(CapModel):
 
     def worst_level(self, counts: Counts, prior: Prior) -> Level:
         return INFINITE if _limits(prior, None).failing(counts).any() else _exact_gain(counts, prior)
+
+    def epsilon(self, prior: Prior) -> float:
+        """Does for every p, too."""
+        return min(_own_gain(self.beta), ENHANCED)
 
 
 @dataclass(frozen=True)
@@ -207,6 +217,10 @@ class HierarchyBetaLikeness(CapModel):
             return INFINITE
         return max(_exact_gain(people, whole) for people, whole in self._levels(counts, prior))
 
+    def epsilon(self, prior: Prior) -> float:
+        """As for beta-likeness, of values and of branches."""
+        return min(_own_gain(self.beta), ENHANCED)
+
     def _levels(self, counts: Counts, prior: Prior) -> Iterator[tuple[Counts, Prior]]:
         """The groups and the table by the nodes of each level, from the values upwards: on each it is beta-likeness."""
         for node in node_levels(self._ranges(prior)):
@@ -225,6 +239,11 @@ class HierarchyBetaLikeness(CapModel):
         if not self.ranges or self.ranges[-1][1] != prior.values:
             raise BadGuarantee(f"{self.spec()} was not given the hierarchy of the sensitive values")
         return self.ranges
+
+
+def _own_gain(beta: Fraction) -> float:
+    """ln(1 + beta), from below."""
+    return math.nextafter(float(log_below(1 + beta)), 0.0)
 
 
 def _limits(prior: Prior, beta: Fraction | None) -> Limits:

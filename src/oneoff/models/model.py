@@ -15,6 +15,7 @@ from oneoff.errors import BadGuarantee, BadValue
 from oneoff.models.counts import Counts, CountsLike, Prior, PriorLike
 from oneoff.models.limits import ANYBODY, Limits
 from oneoff.models.numbers import Number, number, number_text
+from oneoff.models.odds import epsilon_of_limits
 from oneoff.models.rule import Rule, RuleDraft
 from oneoff.table import Attribute
 from oneoff.table.arrays import Flags, Floats
@@ -86,6 +87,13 @@ class Model(ABC):
         """The ceilings on belief this promise stands for, or None when it is not made of ceilings."""
         return None
 
+    def epsilon(self, prior: Prior) -> float:
+        """The most by which the logarithm of anybody's odds about a value may move (see `models.odds`).
+
+        Infinite for a promise that is not about values, 0 for one that is not made of ceilings.
+        """
+        return math.inf if self.about == "identity" else 0.0
+
     def unprotected(self, prior: Prior) -> tuple[int, ...]:
         """Values the promise leaves open although it sounds as if it protected them: worth telling who makes it."""
         return ()
@@ -144,6 +152,9 @@ class CapModel(Model):
 
     def caps(self, prior: PriorLike) -> Limits:
         return self.exact_caps(Prior.of(prior))
+
+    def epsilon(self, prior: Prior) -> float:
+        return epsilon_of_limits(self.exact_caps(prior), prior)
 
     def failing(self, counts: Counts, prior: Prior) -> Flags:
         return self.exact_caps(prior).failing(counts)

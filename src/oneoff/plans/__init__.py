@@ -8,5 +8,6 @@ from oneoff.plans.channel import Channel
 from oneoff.plans.cover import Cover, RandomTable
 from oneoff.plans.links import Links
 from oneoff.plans.partition import Partition
+from oneoff.plans.tally import Tally
 
-__all__ = ["Channel", "Cover", "Links", "Partition", "RandomTable"]
+__all__ = ["Channel", "Cover", "Links", "Partition", "RandomTable", "Tally"]

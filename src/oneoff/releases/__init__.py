@@ -18,6 +18,7 @@ from oneoff.releases.perturbed import Perturbed, perturb
 from oneoff.releases.published import Published
 from oneoff.releases.ranges import Ranges
 from oneoff.releases.sets import Sets
+from oneoff.releases.tallied import Tallied, tally
 from oneoff.releases.tallies import ColumnTallies
 
 __all__ = [
@@ -35,10 +36,12 @@ __all__ = [
     "Published",
     "Ranges",
     "Sets",
+    "Tallied",
     "bucketize",
     "generalize",
     "generalize_each",
     "mask",
     "of_kind",
     "perturb",
+    "tally",
 ]

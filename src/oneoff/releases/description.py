@@ -72,7 +72,7 @@ def _refuse_contradictions(release: Published, described: dict[str, Any], frames
     wrong = [name for name in again.keys() | stated.keys() if again.get(name) != stated.get(name)]
     if wrong:
         raise ValueError(f"release.json contradicts the records in: {listing(sorted(wrong))}")
-    if (release.counts <= 0).any():
+    if release.prior_is_exact and (release.counts <= 0).any():
         raise ValueError("release.json lists sensitive values that do not occur")
     for attribute in (*release.quasi, *([release.sensitive] if release.sensitive else [])):
         place = attribute.labels if attribute.hierarchy is None else attribute.leaves

@@ -11,10 +11,11 @@ from oneoff.releases.generalized import Generalized
 from oneoff.releases.masked import Masked
 from oneoff.releases.perturbed import Perturbed
 from oneoff.releases.published import Published
+from oneoff.releases.tallied import Tallied
 
 __all__ = ["KINDS", "of_kind"]
 
-KINDS: dict[str, type[Published]] = {kind.form: kind for kind in (Generalized, Perturbed, Bucketized, Masked)}
+KINDS: dict[str, type[Published]] = {kind.form: kind for kind in (Generalized, Perturbed, Bucketized, Masked, Tallied)}
 
 Entry = TypeVar("Entry")
 

@@ -42,6 +42,7 @@ class Published(ABC):
     """
 
     form: ClassVar[str]
+    prior_is_exact: ClassVar[bool] = True  # or is what is said of the shares of values noisy?
     measured_in_table: ClassVar[bool] = False  # is loss how far values moved in the table, along its hierarchies?
 
     method: str

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue
-from oneoff.releases import Bucketized, Exact, Generalized, Masked, Perturbed, Published, of_kind
+from oneoff.releases import Bucketized, Exact, Generalized, Masked, Perturbed, Published, Tallied, of_kind
 from oneoff.releases.published import renamed
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
@@ -155,7 +155,8 @@ class Answers(NamedTuple):
 
 def aggregate_errors(release: Published, table: Table, queries: Aggregates) -> AggregateErrors:
     """How far the answers of a recipient are from the truth, and how far apart the bounds she can be sure of."""
-    if not np.array_equal(release.counts, table.counts) or len(release.quasi) != len(table.quasi):
+    other = release.prior_is_exact and not np.array_equal(release.counts, table.counts)
+    if other or release.rows != table.rows or len(release.quasi) != len(table.quasi):
         raise BadValue(
             "the release is not one of this table",
             allowed=f"the {release.rows:,} people and {len(release.quasi)} quasi-identifiers of the release",
@@ -334,9 +335,25 @@ def _from_masked(release: Masked, table: Table, numbers: Floats, queries: Aggreg
     return Answers(_from_records(_columns(release, table), numbers[release.values], queries))
 
 
+def _from_tallied(release: Tallied, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
+    """Cell by cell: the part of its people that fits, each with the average number of its field."""
+    tallies = release.tallies
+    shown = [
+        tallies.matrix(j, renamed(a, table.attribute(a.name)), table.attribute(a.name).size) / tallies.size[:, None]
+        for j, a in enumerate(release.quasi)
+    ]
+    mean = ((release.estimates @ numbers) / release.people)[release.field]
+    found = np.empty((len(queries), 2))
+    for q in range(len(queries)):
+        meant = tallies.size * np.prod([shown[j] @ allowed for j, allowed in queries.predicates(q)], axis=0)
+        found[q] = meant.sum(), meant @ mean
+    return Answers(found)
+
+
 ANSWERS: dict[str, Callable[[Any, Table, Floats, Aggregates], Answers]] = {
     "generalized": _from_boxes,
     "bucketized": _from_buckets,
     "perturbed": _from_perturbed,
     "masked": _from_masked,
+    "tallied": _from_tallied,
 }

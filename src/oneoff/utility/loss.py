@@ -11,6 +11,7 @@ The variants differ and are not comparable with one another; a figure always say
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -19,7 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, UnknownColumn, listing, nearest
-from oneoff.releases import Bucketized, Cells, Generalized, Masked, Perturbed, Published, of_kind
+from oneoff.models import Counts
+from oneoff.releases import Bucketized, Cells, Generalized, Masked, Perturbed, Published, Tallied, of_kind
+from oneoff.releases.noise import variance
 from oneoff.table import Attribute, Hierarchy, Table
 from oneoff.table.arrays import Floats
 from oneoff.utility.masking import Masking, masking
@@ -60,6 +63,12 @@ class Utility:
         return asdict(self)
 
     def sentence(self) -> str:
+        if self.gcp is not None and self.value_error is not None and self.retention is None:
+            return (
+                f"On average people of a cell span {self.gcp:.2%} of a domain (GCP), and how often each value occurs "
+                f"in a cell is shown; the number of all people with a value is off by about {self.value_error:.2%} of "
+                "the average one."
+            )
         if self.retention is not None and self.value_error is not None:
             return (
                 f"Quasi-identifiers are shown as they are; {self.retention:.2%} of the sensitive values are the true "
@@ -155,11 +164,40 @@ def _masked(release: Masked, table: Table | None, by: Yardsticks) -> Utility:
     return replace(unknown, per_attribute=moved.per_attribute or {}, iloss=moved.iloss, masking=moved)
 
 
+def _tallied(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
+    """What cells blur is what their people do not have in common; counts of values are off by their noise."""
+    size, rows = release.tallies.size, release.rows
+    blurred = {
+        attribute.name: float(size @ _spread(attribute, counts) / rows)
+        for attribute, counts in zip(release.quasi, release.tallies.columns, strict=True)
+    }
+    off = math.sqrt(variance(release.epsilon) * release.fields) / (rows / len(release.counts))
+    return Utility(
+        gcp=float(np.mean(list(blurred.values()))),
+        gcp_set=None,
+        ail=None,
+        discernibility=int((size**2).sum()),
+        average_class_size=rows / len(size),
+        per_attribute=blurred,
+        iloss=sum(blurred.values()),
+        value_error=off,
+    )
+
+
+def _spread(attribute: Attribute, counts: Counts) -> Floats:
+    """How much of its domain each cell spans: numbers by width, categories by how many of them occur."""
+    low, high = counts.value[counts.start[:-1]], counts.value[counts.start[1:] - 1]
+    if attribute.kind == "numeric":
+        return np.asarray(attribute.scaled[high] - attribute.scaled[low])
+    return (counts.distinct - 1) / max(attribute.size - 1, 1)
+
+
 MEASURES: dict[str, Callable[[Any, Table | None, Yardsticks], Utility]] = {
     "generalized": _generalized,
     "perturbed": _perturbed,
     "bucketized": _bucketized,
     "masked": _masked,
+    "tallied": _tallied,
 }
 
 

@@ -14,10 +14,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from oneoff.errors import BadValue
-from oneoff.releases import Exact, Generalized, Perturbed, Published, of_kind
+from oneoff.releases import Exact, Generalized, Perturbed, Published, Tallied, of_kind
 from oneoff.releases.exact import ValuesShown
+from oneoff.releases.published import renamed
 from oneoff.table import Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
 
@@ -153,16 +155,32 @@ def _corner_sum(cube: Floats, low: Ints, high: Ints) -> Floats:
 
 def _from_boxes(release: Generalized, table: Table, queries: Workload) -> Floats:
     """People are spread as the tallies of their group say, or evenly over what their box shows."""
+    shares = [release.share_below(j, known) for j, known in enumerate(table.quasi)]
+    width = len(table.counts)
+    people = np.bincount(release.box.astype(np.int64) * width + release.values, minlength=release.boxes * width)
+    return _expected(shares, people.reshape(release.boxes, width), queries)
+
+
+def _from_tallies(release: Tallied, table: Table, queries: Workload) -> Floats:
+    """People of a cell have the values of its field, as far as noisy counts tell, and any of its codes."""
+    names = [release.place_of(attribute.name) for attribute in table.quasi]
+    shares = [
+        release.tallies.share_below(j, renamed(release.quasi[j], table.quasi[i]), table.quasi[i].size)
+        for i, j in enumerate(names)
+    ]
+    part = release.tallies.size / release.people[release.field]
+    return _expected(shares, part[:, None] * release.estimates[release.field], queries)
+
+
+def _expected(shares: list[npt.NDArray[np.float32]], people: npt.NDArray[Any], queries: Workload) -> Floats:
+    """shares[j][box, c] of the people[box, v] with value v have a code of attribute j below c, independently."""
     from oneoff.kernels.queries import expected_counts
 
-    shares = [release.share_below(j, known) for j, known in enumerate(table.quasi)]
-    start = offsets([part.shape[1] for part in shares])
-    width = len(table.counts)
-    if release.boxes * (int(start[-1]) + width) > 4 * MOST_CELLS:
+    start, (boxes, width) = offsets([part.shape[1] for part in shares]), people.shape
+    if boxes * (int(start[-1]) + width) > 4 * MOST_CELLS:
         raise BadValue("the release has too many boxes for a workload of queries", allowed="fewer boxes or values")
-    people = np.bincount(release.box.astype(np.int64) * width + release.values, minlength=release.boxes * width)
-    below = np.zeros((release.boxes, width + 1), dtype=np.int64)
-    np.cumsum(people.reshape(release.boxes, width), axis=1, out=below[:, 1:])
+    below = np.zeros((boxes, width + 1), dtype=people.dtype)
+    np.cumsum(people, axis=1, out=below[:, 1:])
     first = start[np.array(queries.columns)[queries.subset]]
     asked = np.empty((len(queries), 2 + 2 * first.shape[1]), dtype=np.int64)
     asked[:, 0], asked[:, 1] = queries.low[:, -1], queries.high[:, -1]
@@ -193,4 +211,5 @@ ESTIMATES: dict[str, Callable[[Any, Table, Workload], Floats]] = {
     "perturbed": _from_perturbed,
     "bucketized": _from_records,
     "masked": _from_records,
+    "tallied": _from_tallies,
 }

@@ -1,0 +1,190 @@
+"""Tallies: cells of people who look the same, and noisy counts of values for fields of neighbouring cells.
+
+The construction is ours. Cells and fields come from one tree of cuts over quasi-identifiers only, so that a value can
+leave its mark on nothing but one count of its field, which gets two-sided geometric noise. That is differential privacy
+of the sensitive value (label differential privacy): one changed value lowers one count by 1 and raises another by 1.
+
+  n   people     m   values that may occur     eps   by how much one value may move the logarithm of anybody's odds
+docs/explanation/methods/tallies.md has the argument. What it rests on, and what this file must therefore keep to:
+  cells, fields   from quasi-identifiers only; `cut_tree` is not even given the values
+  field size      from n, m and eps only
+  eps             from the promise and, for promises that take shares to be known, from the shares
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee, whole_number
+from oneoff.mechanisms.task import Report
+from oneoff.models import Model, Prior
+from oneoff.models.adversary import Adversary, Claim
+from oneoff.plans import Partition, Tally
+from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Codes, Floats, Ints, offsets
+
+__all__ = ["field_size_for", "tallies"]
+
+# One person's value moves the odds of whatever anybody believes by no more than the promise allows.
+CLAIMS = (Claim(Adversary.ANYONE),)
+
+LEAST_EPSILON = 0.05  # below, noise drowns everything
+USUAL_CELL = 5  # people, where no promise says how many look the same
+MOST_VALUES = 2_000
+
+
+def tallies(
+    table: Table,
+    model: Model,
+    *,
+    cells: int | Literal["exact"] | None = None,
+    field_size: int | None = None,
+    epsilon: float | None = None,
+    totals: Literal["unknown", "known"] = "unknown",
+    rng: np.random.Generator | None = None,
+    report: Report | None = None,
+) -> Tally:
+    """Cut the space of quasi-identifiers into fields, and fields into cells; say how noisy counts of values must be.
+
+    cells        the fewest people who look the same; by default as many as were promised, and 5 where nothing was.
+                 "exact" shows quasi-identifiers as they are, where no promise is about identity
+    field_size   the fewest people whose values are counted together; by default from n, m and eps (`field_size_for`)
+    epsilon      less than the promise allows, for more noise
+    totals       "known" halves eps, for an adversary who knows how many people have each value and nothing else
+
+    Serves every promise made of ceilings and floors, alone and with k-anonymity or delta-probability. O(n d log n).
+    Stands against anyone: whatever somebody knows, everybody else's values included, a person's own value moves their
+    odds about that person by at most e^eps. What the counts show of people like that person is not bounded by it.
+    """
+    _refuse(table, model, totals)
+    allowed = _allowed_epsilon(table, model, totals)
+    eps = allowed if epsilon is None else _lowered(epsilon, allowed)
+    smallest = _smallest_cell(model, table, cells)
+    size = field_size_for(table.rows, len(table.counts), eps) if field_size is None else whole_number(
+        field_size, "field_size", least=1
+    )  # fmt: skip
+    size = max(size, smallest)
+    if size > table.rows:
+        raise UnreachableGuarantee(
+            f"the table is smaller than one field of people whose values are counted together ({size:,})",
+            allowed="more people, or a smaller --option field_size",
+            got=f"{table.rows:,} people",
+            hint="methods that make groups serve small tables: transversal, burel, mondrian",
+        )
+    return _cut(table, size, smallest, cells == "exact", eps)
+
+
+def field_size_for(people: int, values: int, epsilon: float) -> int:
+    """S = 100 (m / eps^2)^0.6 / n^0.18.
+
+    Noise in a typical count falls with the square root of S m / n, relative to eps; what people of a field have in
+    common falls with a small power of S / n. The exponents balance the two; the factor comes from three tables, and
+    was checked on others. No sensitive value plays a part in it.
+    """
+    size: float = 100 * (values / epsilon**2) ** 0.6 / people**0.18
+    return max(1, round(size))
+
+
+def _cut(table: Table, size: int, smallest: int, exact: bool, epsilon: float) -> Tally:
+    from oneoff.kernels.trees import cut_tree
+
+    place, weight = _axes(table)
+    begin = offsets([attribute.size for attribute in table.quasi])
+    row, whole = np.arange(table.rows, dtype=np.int32), np.array([0, table.rows])
+    fields = cut_tree(table.codes, place, begin, weight, row, whole, size)
+    field = _numbered(row, fields)
+    cells = cut_tree(table.codes, place, begin, weight, row, fields, 1 if exact else smallest)
+    cell = _numbered(row, cells)
+    of_cell = np.empty(len(cells) - 1, dtype=np.int64)
+    of_cell[cell] = field
+    return Tally(Partition(cell), of_cell, epsilon)
+
+
+def _numbered(row: Codes, begin: Ints) -> Codes:
+    """The piece of every person, when pieces are slices of `row`."""
+    piece = np.empty(len(row), dtype=np.int32)
+    piece[row] = np.repeat(np.arange(len(begin) - 1, dtype=np.int32), np.diff(begin))
+    return piece
+
+
+def _axes(table: Table) -> tuple[Floats, Floats]:
+    """The place of every code, attribute after attribute, and what a unit of impurity of each attribute counts.
+
+    Numbers, and leaves of hierarchies, lie where the people are: the place is the share of people below. Plain
+    categories have no place, which is written -1.
+    """
+    places, weights = [], []
+    for j, attribute in enumerate(table.quasi):
+        share = np.bincount(table.codes[:, j], minlength=attribute.size) / table.rows
+        place = np.cumsum(share) - share / 2 if _has_order(attribute) else np.full(attribute.size, -1.0)
+        impurity = share @ place**2 - (share @ place) ** 2 if _has_order(attribute) else 1 - share @ share
+        places.append(place)
+        weights.append(1 / impurity if impurity > 0 else 0.0)
+    return np.concatenate(places), np.array(weights)
+
+
+def _has_order(attribute: Attribute) -> bool:
+    return attribute.kind == "numeric" or attribute.hierarchy is not None
+
+
+# What is asked for, and what is refused
+
+
+def _allowed_epsilon(table: Table, model: Model, totals: str) -> float:
+    """By how much a value may move the logarithm of anybody's odds; half of that who knows the totals can use twice."""
+    allowed = model.epsilon(Prior.of(table.counts)) / (2 if totals == "known" else 1)
+    if allowed >= LEAST_EPSILON:
+        return allowed
+    raise MethodMismatch(
+        f"{model.spec()} leaves no room for counts of values: noise would drown them (epsilon {allowed:.3g})",
+        allowed=f"a promise whose epsilon is at least {LEAST_EPSILON}",
+        got=model.spec(),
+        hint="a weaker promise, or a method that makes groups: transversal, burel, mondrian",
+    )
+
+
+def _lowered(given: float, allowed: float) -> float:
+    usable = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
+    if usable and LEAST_EPSILON <= given <= allowed:
+        return float(given)
+    raise BadValue(
+        "epsilon is not usable",
+        allowed=f"from {LEAST_EPSILON} to {allowed:.6g}, which is what the promise allows",
+        got=repr(given),
+    )
+
+
+def _smallest_cell(model: Model, table: Table, cells: int | str | None) -> int:
+    promised = model.limits(table.counts, table.rows).least_size
+    identity = [part.spec() for part in model.parts() if part.about == "identity"]
+    if cells == "exact":
+        if not identity:
+            return 1
+        raise BadValue(
+            "exact cells show who is who", allowed=f"cells of at least {promised} people", got=f"exact, {identity[0]}"
+        )
+    wanted = (promised if identity else USUAL_CELL) if cells is None else whole_number(cells, "cells", least=1)
+    return max(promised, min(wanted, table.rows))
+
+
+def _refuse(table: Table, model: Model, totals: str) -> None:
+    if totals not in ("unknown", "known"):
+        raise BadValue("unknown word for what is known of totals", allowed="unknown, known", got=repr(totals))
+    unserved = [part.spec() for part in model.parts() if part.about != "identity" and part.caps(table.counts) is None]
+    if unserved or all(part.about == "identity" for part in model.parts()):
+        raise MethodMismatch(
+            f"tallies keep promises about values that are ceilings on belief, not {model.spec()}",
+            allowed="l-diversity, beta-likeness, f-privacy and the like, alone or with k-anonymity",
+            got=model.spec(),
+            hint="mondrian keeps every promise",
+        )
+    if len(table.counts) > MOST_VALUES:
+        raise BadValue(
+            "there are too many sensitive values to count each of them with noise",
+            allowed=f"at most {MOST_VALUES:,}",
+            got=f"{len(table.counts):,}",
+            hint="put numbers into ranges (--bins 50), or categories into fewer ones along a hierarchy",
+        )

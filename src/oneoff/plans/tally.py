@@ -1,0 +1,47 @@
+"""Who is counted together: people in cells, cells in fields, and how much noise the counts of a field need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from oneoff.errors import Defect
+from oneoff.plans.partition import Partition
+from oneoff.table.arrays import Ints
+
+__all__ = ["Tally"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """field[c] is the field of cell c, numbered from 0 without gaps; a field is a union of cells.
+
+    epsilon   by which factor e^epsilon one person's value may change the probability of anything that is published
+    """
+
+    cells: Partition
+    field: Ints
+    epsilon: float
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        numbered = len(self.field) == self.cells.groups and int(self.field.min()) == 0
+        if not numbered or (np.bincount(self.field) == 0).any():
+            raise Defect("fields are not numbered from 0 without gaps, or not every cell has one")
+        if not 0 < self.epsilon < np.inf:
+            raise Defect("counts without noise, or with nothing but noise, are not for publication")
+
+    @property
+    def fields(self) -> int:
+        return int(self.field.max()) + 1
+
+    @cached_property
+    def people(self) -> Ints:
+        """In each field."""
+        return np.bincount(self.field, weights=self.cells.size).astype(np.int64)
+
+    @cached_property
+    def field_of_person(self) -> Ints:
+        return self.field[self.cells.group]

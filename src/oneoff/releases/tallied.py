@@ -1,0 +1,267 @@
+"""Tallies: cells of people with the tallies of their columns, noisy counts of values for fields of cells, plain rows.
+
+Nothing else about values goes out, no exact total either. Estimates come from the noisy counts as they were drawn,
+moved only so that those of a field add up to its people: right on average, with a standard error known in advance. The
+plain rows are made from the same counts: one row for each person with the columns and types of the table, but no row is
+anybody's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from oneoff.errors import RoleConflict, listing
+from oneoff.models import Model
+from oneoff.models.adversary import Adversary
+from oneoff.plans import Tally
+from oneoff.releases.estimate import Estimate, estimated
+from oneoff.releases.noise import consistent, noisy, variance, whole
+from oneoff.releases.predicate import Condition
+from oneoff.releases.published import Published
+from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
+from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Codes, Flags, Floats, Ints
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Tallied", "tally"]
+
+_ROWS = (
+    "rows are not people: inside a cell every column was shuffled by itself, and values were dealt out inside a field "
+    "from noisy counts; a count of equal rows says nothing about k"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Tallied(Published):
+    """Cell c is part of field[c]; noisy[f, v] is how many people of field f have value v, as far as noise tells.
+
+    counts    as everywhere, people with each value in the whole table; here they are noisy, too
+    codes, values   the plain rows
+    links     private: the cell of every person
+    """
+
+    form: ClassVar[str] = "tallied"
+    prior_is_exact: ClassVar[bool] = False
+
+    tallies: ColumnTallies
+    field: Ints
+    noisy: Ints
+    epsilon: float
+    codes: Codes
+    values: Codes
+
+    @property
+    def rows(self) -> int:
+        return len(self.values)
+
+    @property
+    def fields(self) -> int:
+        return len(self.noisy)
+
+    def _shape(self) -> str:
+        return f"{self.tallies.groups} cells in {self.fields} fields"
+
+    @cached_property
+    def people(self) -> Ints:
+        """In each field."""
+        return np.bincount(self.field, weights=self.tallies.size, minlength=self.fields).astype(np.int64)
+
+    @cached_property
+    def estimates(self) -> Floats:
+        """[field, value]: how many people, right on average."""
+        return consistent(self.noisy, self.people)
+
+    # --- files
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The plain rows."""
+        return self._plain(self.codes, self.values)
+
+    def microdata(self, seed: int | None = None) -> pyarrow.Table:
+        """Other plain rows from the same counts, for multiple imputation."""
+        return self._plain(*plain_rows(self.tallies, self.field, self.noisy, np.random.default_rng(seed)))
+
+    def _plain(self, codes: Codes, values: Codes) -> pyarrow.Table:
+        import pyarrow as pa
+
+        from oneoff.releases.columns import shown
+
+        assert self.sensitive is not None
+        quasi = {attribute.name: shown(attribute, codes[:, j]) for j, attribute in enumerate(self.quasi)}
+        return pa.table(quasi | {self.sensitive.name: shown(self.sensitive, values)})
+
+    def public_files(self) -> dict[str, pyarrow.Table]:
+        import pyarrow as pa
+
+        from oneoff.releases.columns import shown
+
+        assert self.sensitive is not None
+        cells = {"cell": np.arange(self.tallies.groups), "field": self.field, "people": self.tallies.size}
+        field, value = np.divmod(np.arange(self.noisy.size), self.noisy.shape[1])
+        counts = {
+            "field": pa.array(field),
+            "value": shown(self.sensitive, value),
+            "count": pa.array(self.noisy.ravel()),
+        }
+        return {
+            "cells.parquet": pa.table(cells),
+            "columns.parquet": tallies_table(self.tallies, self.quasi),
+            "counts.parquet": pa.table(counts),
+            "microdata.parquet": self.to_arrow(),
+        }
+
+    def describe_form(self) -> dict[str, Any]:
+        return {
+            "quasi": [_described(attribute) for attribute in self.quasi],
+            "cells": self.tallies.groups,
+            "fields": self.fields,
+            "epsilon": self.epsilon,
+            "noise": "two-sided geometric of scale 2 / epsilon, on every count",
+            "prior_is": "noisy",
+            "microdata": _ROWS,
+        }
+
+    @classmethod
+    def assemble(
+        cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]
+    ) -> Tallied:
+        from oneoff.releases.columns import codes, read_values
+
+        cells, plain = frames["cells.parquet"], frames["microdata.parquet"]
+        size, field = (cells[name].to_numpy().astype(np.int64) for name in ("people", "field"))
+        if len(size) != int(described["cells"]) or (size < 1).any():
+            raise ValueError("cells.parquet does not list the cells that release.json speaks of")
+        quasi, tallies = read_tallies(described["quasi"], frames["columns.parquet"], size)
+        columns = [codes(plain[attribute.name].combine_chunks(), attribute.labels) for attribute in quasi]
+        release = Tallied(
+            **common,
+            quasi=quasi,
+            tallies=tallies,
+            field=field,
+            noisy=_read_counts(frames["counts.parquet"], common["sensitive"], int(described["fields"])),
+            epsilon=float(described["epsilon"]),
+            codes=np.stack(columns, axis=1),
+            values=read_values(common["sensitive"], plain),
+        )
+        release._refuse_other_rows()
+        return release
+
+    def _refuse_other_rows(self) -> None:
+        """The plain rows have the columns of the cells, and fields are numbered as counts are."""
+        if not 0 <= int(self.field.min()) <= int(self.field.max()) == self.fields - 1 or (self.people == 0).any():
+            raise ValueError("cells.parquet and counts.parquet do not have the same fields")
+        for j, counts in enumerate(self.tallies.columns):
+            found = np.bincount(counts.value, weights=counts.count, minlength=self.quasi[j].size)
+            if not np.array_equal(np.bincount(self.codes[:, j], minlength=self.quasi[j].size), found):
+                raise ValueError(f"microdata.parquet and columns.parquet disagree about {self.quasi[j].name!r}")
+
+    # --- counting
+
+    def weights(self, asked: Sequence[Condition]) -> tuple[Floats, float]:
+        """The part of each field's people with these quasi-identifiers, and the most that can be meant in all.
+
+        Columns are taken to be independent inside a cell.
+        """
+        size, terms = self.tallies.size, []
+        for each in asked:
+            j = self.place_of(each.column)
+            terms.append(self.tallies.people(j, each.holds(self.quasi[j].labels)))
+        meant = size * np.prod([term / size for term in terms], axis=0) if terms else size.astype(np.float64)
+        most = float(meant_between(terms, size)[1].sum()) if terms else float(size.sum())
+        return np.bincount(self.field, weights=meant, minlength=self.fields) / self.people, most
+
+    def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
+        """Noise and spread add up: who of a field is meant is as good as drawn from its people."""
+        weight, most = self.weights(asked)
+        with_value = self.estimates[:, wanted].sum(axis=1)
+        share, values = np.clip(with_value / self.people, 0, 1), self.noisy.shape[1]
+        noise = variance(self.epsilon) * wanted.sum() * (1 - wanted.sum() / values) * float(weight @ weight)
+        drawn = self.people**2 / np.maximum(self.people - 1, 1) * weight * (1 - weight) * share * (1 - share)
+        return estimated(float(weight @ with_value), math.sqrt(max(noise + float(drawn.sum()), 0.0)), most)
+
+
+def _described(attribute: Attribute) -> dict[str, Any]:
+    from oneoff.releases.columns import describe_exact
+
+    tree = {} if attribute.hierarchy is None else {"hierarchy": attribute.hierarchy.rows()}
+    return describe_exact(attribute) | tree
+
+
+def _read_counts(frame: pyarrow.Table, sensitive: Attribute, fields: int) -> Ints:
+    from oneoff.releases.columns import codes
+
+    value = codes(frame["value"].combine_chunks(), sensitive.labels)
+    field, count = (frame[name].to_numpy().astype(np.int64) for name in ("field", "count"))
+    if not np.array_equal(field * sensitive.size + value, np.arange(fields * sensitive.size)):
+        raise ValueError("counts.parquet does not list every value of every field once and in order")
+    return np.asarray(count.reshape(fields, sensitive.size))
+
+
+def plain_rows(tallies: ColumnTallies, field: Ints, counts: Ints, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Rows that agree with the tallies of every cell and, as far as whole people can, with the noisy counts."""
+    cell = np.repeat(np.arange(tallies.groups), tallies.size)
+    people, rows = np.bincount(field, weights=tallies.size).astype(np.int64), len(cell)
+    columns = [tallies.expanded(j)[np.lexsort((rng.random(rows), cell))] for j in range(len(tallies.columns))]
+    number = whole(counts, people, rng)
+    values = np.empty(rows, dtype=np.int32)
+    values[np.lexsort((rng.random(rows), field[cell]))] = np.repeat(
+        np.tile(np.arange(counts.shape[1]), len(counts)), number.ravel()
+    )
+    order = rng.permutation(rows)
+    return np.stack(columns, axis=1)[order], values[order]
+
+
+def tally(
+    table: Table,
+    plan: Tally,
+    model: Model,
+    *,
+    method: str,
+    against: Adversary,
+    rng: np.random.Generator,
+    seeded: bool = False,
+) -> Tallied:
+    """Count the values of every field, add noise, and forget everything else about them.
+
+    seeded   noise from `rng`, for a run that can be repeated; it must not go out
+    """
+    _refuse_columns(table)
+    true = np.zeros((plan.fields, len(table.counts)), dtype=np.int64)
+    np.add.at(true, (plan.field_of_person, table.values), 1)
+    drawn = noisy(true, plan.epsilon, rng if seeded else None)
+    tallies = tallies_of(table.quasi, table.codes, plan.cells.group)
+    codes, values = plain_rows(tallies, plan.field, drawn, rng)
+    return Tallied(
+        quasi=table.quasi,
+        sensitive=table.sensitive,
+        counts=np.maximum(np.bincount(values, minlength=len(table.counts)), 1),
+        links=plan.cells.group.astype(np.int64),
+        origin=table.origin,
+        method=method,
+        model=model,
+        against=against,
+        tallies=tallies,
+        field=plan.field,
+        noisy=drawn,
+        epsilon=plan.epsilon,
+        codes=codes,
+        values=values,
+    )
+
+
+def _refuse_columns(table: Table) -> None:
+    if table.keep or table.sensitive is None:
+        raise RoleConflict(
+            "columns that travel with the sensitive value are values, too, and cannot be kept beside noisy counts",
+            allowed="a sensitive column, and no columns to keep",
+            got=listing([attribute.name for attribute in table.keep] or ["no sensitive column"]),
+            hint="leave them out, or name them as quasi-identifiers where they are public",
+        )
