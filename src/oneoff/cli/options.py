@@ -125,7 +125,7 @@ OtherGuarantee = Annotated[str | None, typer.Option(help="Judge by another promi
 MethodName = Annotated[
     str | None,
     typer.Option(
-        help="auto (default), transversal, mondrian, burel, sabre, hilbert, heterogeneous, ring, freeform, "
+        help="auto (default), transversal, tallies, mondrian, burel, sabre, hilbert, heterogeneous, ring, freeform, "
         "perturbation, mutual-cover, packing; exact-size, multi-size, two-size, anatomy (buckets); lmondrian, "
         "dmondrian, tmondrian, baseline (to compare with)."
     ),

@@ -89,6 +89,7 @@ def _headline(verdict: Verdict, utility: Utility) -> Section:
         "answer": answer,
         "kind": kind,
         "sentence": verdict.sentence(),
+        "remarks": list(verdict.remarks),
         "problems": verdict.problems,
         "tiles": _tiles(verdict, utility),
     }

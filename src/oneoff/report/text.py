@@ -66,6 +66,7 @@ def _brief(verdict: Verdict) -> Iterator[str]:
     if verdict.unjudged:
         return
     yield from _problems(verdict, _FEW)
+    yield from verdict.remarks[:1]  # the others with all that was measured
     yield ""
     yield from itertools.islice(_promised(verdict), _FEW)
     if len(verdict.parts) > _FEW:
@@ -103,6 +104,7 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     if verdict.unjudged:
         return
     yield from _problems(verdict)
+    yield from verdict.remarks
     yield ""
     yield from _promises(verdict)
     if verdict.attacks:
