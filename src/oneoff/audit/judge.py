@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.levels import reached
-from oneoff.audit.verdict import PartVerdict, Verdict, tightest
+from oneoff.audit.verdict import PartVerdict, Verdict
 from oneoff.audit.witness import find_witness, strains
 from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
@@ -102,13 +102,10 @@ def judge(
     """The verdict on people who each hide in a crowd of records."""
     found = [crowds.judged(part) for part in model.parts()]
     parts = tuple(part for part, _ in found)
-    witness = tightest(parts)
-    return Verdict(
-        guarantee=model.spec(),
-        holds=all(part.holds for part in parts) and not problems,
-        worst=witness.belief,
-        witness=witness,
-        parts=parts,
+    return Verdict.of_parts(
+        model.spec(),
+        parts,
+        problems,
         levels=crowds.levels(),
         rows=len(crowds.crowd),
         groups=crowds.counts.groups if crowds.grouped else None,
@@ -117,7 +114,6 @@ def judge(
         against=against,
         risk_after=crowds.risk(),
         risk_before=before,
-        problems=problems,
         _people=_per_person(model, crowds),
     )
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from oneoff.audit.judge import judge_part, of_sizes
 from oneoff.audit.levels import reached
 from oneoff.audit.records import links_problem, prior_problem, quasi_problems, rows_problem
-from oneoff.audit.verdict import PartVerdict, Verdict, tightest
+from oneoff.audit.verdict import PartVerdict, Verdict
 from oneoff.audit.witness import Witness, branch
 from oneoff.models import Counts, Limits, Model, Prior
 from oneoff.models.adversary import Adversary
@@ -83,13 +83,10 @@ def judge_perturbed(release: Perturbed, table: Table | None, model: Model, befor
     found = [(_identity if part.about == "identity" else _believed)(part, seen) for part in model.parts()]
     parts, sizes = tuple(part for part, _ in found), np.bincount(seen.classes)
     problems = (*_problems(release), *(_compare(release, table) if table is not None else []))
-    witness = tightest(parts)
-    return Verdict(
-        guarantee=model.spec(),
-        holds=all(part.holds for part in parts) and not problems,
-        worst=witness.belief,
-        witness=witness,
-        parts=parts,
+    return Verdict.of_parts(
+        model.spec(),
+        parts,
+        problems,
         levels=reached(seen.rounded, seen.prior, seen.sensitive) | {"k-anonymity": float(sizes.min())},
         rows=release.rows,
         groups=None,
@@ -98,7 +95,6 @@ def judge_perturbed(release: Perturbed, table: Table | None, model: Model, befor
         against=Adversary.PRIOR,
         risk_after=risk_of_classes(sizes),
         risk_before=before,
-        problems=problems,
         _people=_per_person(release, None if problems else table, model, seen),
     )
 

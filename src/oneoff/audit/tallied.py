@@ -15,7 +15,7 @@ import numpy as np
 
 from oneoff.audit.judge import judge_part, of_sizes
 from oneoff.audit.levels import reached
-from oneoff.audit.verdict import PartVerdict, Verdict, tightest
+from oneoff.audit.verdict import PartVerdict, Verdict
 from oneoff.audit.witness import Witness
 from oneoff.models import Counts, Limits, Model, Prior
 from oneoff.models.adversary import Adversary
@@ -70,13 +70,10 @@ def judge_tallied(release: Tallied, table: Table | None, model: Model, before: R
     known = release.counts if table is None or problems else table.counts
     seen = _Seen(release, Prior(tuple(known.tolist())))
     parts = tuple((_identity if part.about == "identity" else _believed)(part, seen) for part in model.parts())
-    witness = tightest(parts)
-    return Verdict(
-        guarantee=model.spec(),
-        holds=all(part.holds for part in parts) and not problems,
-        worst=witness.belief,
-        witness=witness,
-        parts=parts,
+    return Verdict.of_parts(
+        model.spec(),
+        parts,
+        problems,
         levels=reached(seen.crowds, seen.prior, release.sensitive) | {"k-anonymity": float(seen.alike.size.min())},
         rows=release.rows,
         groups=release.tallies.groups,
@@ -85,7 +82,6 @@ def judge_tallied(release: Tallied, table: Table | None, model: Model, before: R
         against=Adversary.ANYONE,
         risk_after=risk_of_classes(seen.alike.size),
         risk_before=before,
-        problems=problems,
         remarks=_remarks(release, table is not None),
         _people=_per_person(release, model, seen),
     )

@@ -72,6 +72,20 @@ class Verdict:
     remarks: tuple[str, ...] = ()
     _people: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
 
+    @staticmethod
+    def of_parts(guarantee: str, parts: tuple[PartVerdict, ...], problems: tuple[str, ...], **more: Any) -> Verdict:
+        """The promise is kept when all its parts are, and nothing speaks against the records."""
+        witness = tightest(parts)
+        return Verdict(
+            guarantee=guarantee,
+            holds=all(part.holds for part in parts) and not problems,
+            worst=witness.belief,
+            witness=witness,
+            parts=parts,
+            problems=problems,
+            **more,
+        )
+
     def per_person(self) -> dict[str, npt.NDArray[Any]]:
         """For every person, in the order of the table (or of the records, when there is no table): the size of the
         group, the belief nearest to or furthest above its ceiling, that ceiling, and the belief in the person's
