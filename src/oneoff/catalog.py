@@ -211,15 +211,6 @@ def _bucketization(name: str, run: Callable[..., Partition], summary: str) -> Me
 
 
 METHODS: dict[str, Method] = {
-    "tallies": Method(
-        "tallies",
-        tallies,
-        "cells with column tallies, noisy counts of values, plain rows",
-        _BOUNDS | IDENTITY | {"hierarchy-beta-likeness"},
-        "counts values with noise in fields of people who look alike, and shows nothing else about them",
-        needs=_BOUNDS | {"hierarchy-beta-likeness"},
-        form="tallied",
-    ),
     "transversal": Method(
         "transversal",
         transversal,
@@ -310,6 +301,15 @@ METHODS: dict[str, Method] = {
         _BOUNDS | IDENTITY,
         "chooses the members of groups by quasi-identifiers and sensitive values together: least loss, opt-in",
         forewarn=_warn_of_packing,
+    ),
+    "tallies": Method(
+        "tallies",
+        tallies,
+        "cells with column tallies, noisy counts of values, plain rows",
+        _BOUNDS | IDENTITY | {"hierarchy-beta-likeness"},
+        "counts values with noise in fields of people who look alike, and shows nothing else about them",
+        needs=_BOUNDS | {"hierarchy-beta-likeness"},
+        form="tallied",
     ),
     "perturbation": Method(
         "perturbation",

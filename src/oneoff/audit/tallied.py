@@ -74,7 +74,7 @@ def judge_tallied(release: Tallied, table: Table | None, model: Model, before: R
         model.spec(),
         parts,
         problems,
-        levels=reached(seen.crowds, seen.prior, release.sensitive) | {"k-anonymity": float(seen.alike.size.min())},
+        levels=_levels(seen, parts),
         rows=release.rows,
         groups=release.tallies.groups,
         people_above=max(part.people_above for part in parts),
@@ -85,6 +85,14 @@ def judge_tallied(release: Tallied, table: Table | None, model: Model, before: R
         remarks=_remarks(release, table is not None),
         _people=_per_person(release, model, seen),
     )
+
+
+def _levels(seen: _Seen, parts: tuple[PartVerdict, ...]) -> dict[str, float]:
+    """Those of the highest beliefs, which are rounded; what was decided about a promise itself goes before."""
+    levels = reached(seen.crowds, seen.prior, seen.release.sensitive)
+    levels |= {"k-anonymity": float(seen.alike.size.min())}
+    decided = {part.guarantee.partition(":")[0]: part.level for part in parts}
+    return levels | {name: level for name, level in decided.items() if name in levels}
 
 
 def _identity(part: Model, seen: _Seen) -> PartVerdict:

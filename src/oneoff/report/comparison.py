@@ -158,7 +158,11 @@ def _label(row: Row) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     return (
         _label(row),
-        percent(row["gcp"]) if row["form"] == "generalized" else "masked" if row["form"] == "masked" else "none",
+        percent(row["gcp"])
+        if row["form"] in ("generalized", "tallied")
+        else "masked"
+        if row["form"] == "masked"
+        else "none",
         "" if row["iloss"] is None else f"{row['iloss']:.3f}",
         "" if row["query_error"] is None else percent(row["query_error"]),
         percent(row["recognised"]),
