@@ -18,6 +18,7 @@ import oneoff
 from oneoff.audit.judge import Crowds, judge
 from oneoff.audit.kinds import JUDGES
 from oneoff.audit.recognition import LOOKS, in_files, recognition
+from oneoff.audit.records import links_problem, prior_problem, quasi_problems, rows_problem
 from oneoff.audit.verdict import Verdict
 from oneoff.errors import BadValue, DamagedRelease
 from oneoff.models import Model, parse
@@ -88,7 +89,14 @@ def judge_apart(release: Apart, table: Table | None, model: Model, before: Risk 
     values = np.repeat(np.arange(len(release.counts)), release.counts).astype(np.int32)
     everybody, classes = np.zeros(release.rows, dtype=np.int64), look_alikes(list(release.codes.T))
     crowds = Crowds.of_groups(everybody, values, release.counts, release.sensitive, place="table")
-    return judge(model, replace(crowds, identity=classes), against=Adversary.INSIDER, before=before)
+    problems = () if table is None else tuple(compare(release, table))
+    return judge(model, replace(crowds, identity=classes), against=Adversary.INSIDER, before=before, problems=problems)
+
+
+def compare(release: Apart, table: Table) -> list[str]:
+    """Nobody lost or doubled, everybody under their own quasi-identifiers."""
+    wrong = rows_problem(release, table) or prior_problem(release, table) or links_problem(release, table)
+    return [wrong] if wrong else quasi_problems(release, table)
 
 
 # --- 3. its measures
@@ -170,6 +178,8 @@ def test_it_is_counted_in_and_judged(release: Apart, people: Table) -> None:
     assert verdict.levels["k-anonymity"] == np.bincount(look_alikes(list(people.codes.T))).min()
     assert not oneoff.audit(release, people, "l-diversity:1000").holds
     assert verdict.stands_against == "insider"
+    others = replace(people, codes=np.roll(people.codes, 1, axis=0))
+    assert oneoff.audit(release, others).problems, "records of another table"
 
 
 @pytest.mark.usefixtures("registered")
