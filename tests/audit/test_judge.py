@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oneoff
-from oneoff.audit.judge import Crowds, judge
+from oneoff.audit.judge import Crowds, judge_crowds
 from oneoff.models import HierarchyBetaLikeness, Joined, LDiversity, Model
 from oneoff.table import Attribute, Hierarchy
 
@@ -26,7 +26,7 @@ def verdict_on(model: Model, groups: list[list[int]]) -> oneoff.Verdict:
     matrix = np.array(groups)
     group = np.repeat(np.arange(len(groups)), matrix.sum(axis=1))
     values = np.concatenate([np.repeat(np.arange(5), counts) for counts in groups]).astype(np.int32)
-    return judge(model.bind(DISEASE), Crowds.of_groups(group, values, matrix.sum(axis=0), DISEASE))
+    return judge_crowds(model.bind(DISEASE), Crowds.of_groups(group, values, matrix.sum(axis=0), DISEASE))
 
 
 def shares_of_nodes(groups: list[list[int]]) -> list[tuple[Fraction, Fraction, str, int]]:

@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneoff.audit.recognition import Recognition, _among_boxes, _columns, _files, _over_order, recognition
+from oneoff.audit import generalized as boxes
+from oneoff.audit.recognition import Recognition, _columns, _files, _over_order, recognition
 from oneoff.errors import BadValue, OneoffError
 from oneoff.models import KAnonymity
 from oneoff.models.adversary import Adversary
@@ -283,7 +284,7 @@ def test_without_a_sensitive_column() -> None:
 
 def simulated(patch: pytest.MonkeyPatch, release: Published, table: Table, seed: int, **budgets: int) -> Recognition:
     for name, budget in budgets.items():
-        patch.setattr(module, name, budget)
+        patch.setattr(module if hasattr(module, name) else boxes, name, budget)
     return recognition(release, table, rng=np.random.default_rng(seed))
 
 
@@ -332,7 +333,7 @@ def test_all_orders_together_are_exact(few: Table, form: str) -> None:
     if isinstance(release, Generalized):
         person = np.stack((release.box[release.links], few.values), axis=1).astype(np.int64)
         who = np.arange(few.rows)
-        looks = [_among_boxes(release, few, person, who, np.tile(o, (few.rows, 1))).mean(axis=0) for o in orders]
+        looks = [boxes._among_boxes(release, few, person, who, np.tile(o, (few.rows, 1))).mean(axis=0) for o in orders]
     else:
         assert isinstance(release, Masked | Perturbed | Bucketized)
         codes, files = _columns(release, few), _files(release, few, release.links)
@@ -373,7 +374,7 @@ def test_small_stretches_change_nothing(few: Table, monkeypatch: pytest.MonkeyPa
     draws = {"MOST_PAIRS": 1, "FEWEST_PEOPLE": 50}
     with pytest.MonkeyPatch.context() as patch:
         drawn = simulated(patch, release, few, 1, **draws)
-    monkeypatch.setattr(module, "CELLS_AT_ONCE", 60)
+    monkeypatch.setattr(boxes, "CELLS_AT_ONCE", 60)
     assert recognition(release, few) == whole
     assert simulated(monkeypatch, release, few, 1, **draws) == drawn
 
@@ -388,7 +389,7 @@ def test_many_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     sensitive = Attribute("s", "categorical", np.array(["a", "b"], dtype=object))
     table = Table((numbers, *same), codes, sensitive, (np.arange(n) % 2).astype(np.int32))
     monkeypatch.setattr(module, "MOST_ROWS", 200_000 * d)
-    monkeypatch.setattr(module, "MOST_PAIRS", 3000 * d)
+    monkeypatch.setattr(boxes, "MOST_PAIRS", 3000 * d)
     group = generalize(
         table,
         Partition(codes[:, 0].copy()),

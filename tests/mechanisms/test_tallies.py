@@ -21,6 +21,7 @@ from oneoff.publish import publish
 from oneoff.releases import Tallied
 from oneoff.table import Table
 from oneoff.utility import aggregate_errors, query_errors, random_aggregates, random_queries
+from oneoff.utility.tallied import estimate
 from tests.tables import tables
 
 BOXES = {"columns": "box"}
@@ -223,9 +224,7 @@ def test_counts_agree_with_the_workload(people: Table) -> None:
     """One question asked both ways."""
     release = released(people)
     queries = random_queries(people, 20, attributes=2, rng=np.random.default_rng(4))
-    from oneoff.utility.workload import ESTIMATES
-
-    found = ESTIMATES["tallied"](release, people, queries)
+    found = estimate(release, people, queries)
     for q in range(20):
         columns = queries.columns[queries.subset[q]]
         where = {

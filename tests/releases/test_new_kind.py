@@ -1,149 +1,106 @@
-"""What a new kind of release costs: its class, a judge, a measure, and a line in each dict. Everything else follows.
+"""What a new kind of release costs: the four files in `new_kind/`, where they would stand in the source.
 
+Three of them are modules that their rooms find by the name of the kind; the fourth is what the catalog says of it.
 The kind made up here shows quasi-identifiers as they are and, in a second file, how many people have each value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import inspect
+import json
+import runpy
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import oneoff
-from oneoff.audit.judge import Crowds, judge
-from oneoff.audit.kinds import JUDGES
-from oneoff.audit.recognition import LOOKS, in_files, recognition
-from oneoff.audit.records import links_problem, prior_problem, quasi_problems, rows_problem
-from oneoff.audit.verdict import Verdict
+from oneoff import catalog
+from oneoff.audit.recognition import recognition
 from oneoff.errors import BadValue, DamagedRelease
-from oneoff.models import Model, parse
 from oneoff.models.adversary import Adversary
-from oneoff.releases import KINDS, Estimate, Exact
-from oneoff.releases.columns import read_exact, shown
-from oneoff.releases.estimate import estimated
-from oneoff.releases.exact import ValuesShown
+from oneoff.plans import Partition
+from oneoff.releases import Published, kind
 from oneoff.releases.folder import load_release
-from oneoff.releases.predicate import Condition
-from oneoff.releases.published import of_people
 from oneoff.table import Table
-from oneoff.table.arrays import Flags, Floats
-from oneoff.table.classes import Risk, look_alikes
+from oneoff.table.classes import look_alikes
 from oneoff.utility import aggregate_errors, query_errors, random_aggregates, random_queries
-from oneoff.utility.aggregates import ANSWERS, Aggregates, Answers
-from oneoff.utility.loss import MEASURES, Utility, Yardsticks
-from oneoff.utility.workload import ESTIMATES
 
-# --- 1. the release
+FILES = Path(__file__).with_name("new_kind")
+KINDS = ("bucketized", "generalized", "masked", "perturbed", "tallied")
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Apart(Exact):
-    """codes[r] are the quasi-identifiers of record r; which values people have is said of all of them together."""
-
-    form: ClassVar[str] = "apart"
-
-    def _shape(self) -> str:
-        return "values apart"
-
-    def values_shown(self) -> ValuesShown:
-        everybody, kinds = np.zeros(self.rows, dtype=np.int32), len(self.counts)
-        return ValuesShown(everybody, np.array([0, kinds]), np.arange(kinds), self.counts / self.counts.sum())
-
-    def to_arrow(self) -> pa.Table:
-        return pa.table(self._quasi_columns())
-
-    def public_files(self) -> dict[str, pa.Table]:
-        assert self.sensitive is not None
-        values = shown(self.sensitive, np.arange(len(self.counts)))
-        return {"people.parquet": self.to_arrow(), "values.parquet": pa.table({"value": values, "count": self.counts})}
-
-    def describe_form(self) -> dict[str, Any]:
-        return {"quasi": self._describe_quasi()}
-
-    @classmethod
-    def assemble(cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pa.Table]) -> Apart:
-        quasi, codes = read_exact(described["quasi"], frames["people.parquet"])
-        return Apart(**common, quasi=quasi, codes=codes)
-
-    def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        meant, share = int(self.meant(asked).sum()), float(self.counts[wanted].sum() / self.counts.sum())
-        return estimated(meant * share, float(np.sqrt(meant * share * (1 - share))), meant)
+def add_module(room: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The room has one more module, as if the file were in its folder."""
+    package = import_module(f"oneoff.{room}")
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(FILES / room)])
 
 
-def set_apart(table: Table, model: Model, rng: np.random.Generator) -> Apart:
-    person = rng.permutation(table.rows)
-    codes = table.codes[person]
-    return Apart(**of_people(table, person), method="apart", model=model, against=Adversary.INSIDER, codes=codes)
-
-
-# --- 2. its judge
-
-
-def judge_apart(release: Apart, table: Table | None, model: Model, before: Risk | None) -> Verdict:
-    """One crowd as far as the value goes, the people who look the same as far as identity goes."""
-    values = np.repeat(np.arange(len(release.counts)), release.counts).astype(np.int32)
-    everybody, classes = np.zeros(release.rows, dtype=np.int64), look_alikes(list(release.codes.T))
-    crowds = Crowds.of_groups(everybody, values, release.counts, release.sensitive, place="table")
-    problems = () if table is None else tuple(compare(release, table))
-    return judge(model, replace(crowds, identity=classes), against=Adversary.INSIDER, before=before, problems=problems)
-
-
-def compare(release: Apart, table: Table) -> list[str]:
-    """Nobody lost or doubled, everybody under their own quasi-identifiers."""
-    wrong = rows_problem(release, table) or prior_problem(release, table) or links_problem(release, table)
-    return [wrong] if wrong else quasi_problems(release, table)
-
-
-# --- 3. its measures
-
-
-def measure_apart(release: Apart, table: Table | None, by: Yardsticks) -> Utility:
-    return Utility(0.0, 0.0, 0.0, None, None, {a.name: 0.0 for a in release.quasi}, bucket_loss=(release.rows - 1) ** 2)
-
-
-def answer_apart(release: Apart, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
-    """Everybody who is meant has the mean value."""
-    mean, codes = float(numbers @ release.counts / release.counts.sum()), release.codes_in(table)
-    many = [
-        np.logical_and.reduce([allowed[codes[:, j]] for j, allowed in queries.predicates(q)]).sum()
-        for q in range(len(queries))
-    ]
-    return Answers(np.stack((many, np.array(many) * mean), axis=1))
-
-
-# --- 4. the lines in the dicts
+def forget(room: str) -> None:
+    if sys.modules.pop(f"oneoff.{room}.apart", None) is not None:
+        delattr(import_module(f"oneoff.{room}"), "apart")
 
 
 @pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    for entries, entry in (
-        (KINDS, Apart),
-        (JUDGES, judge_apart),
-        (LOOKS, in_files),
-        (MEASURES, measure_apart),
-        (ESTIMATES, ESTIMATES["bucketized"]),  # records as they are
-        (ANSWERS, answer_apart),
-    ):
-        monkeypatch.setitem(entries, Apart.form, entry)  # type: ignore[arg-type]
+def released(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Its class alone."""
+    add_module("releases", monkeypatch)
+    yield
+    forget("releases")
 
 
 @pytest.fixture
-def release(people: Table) -> Apart:
-    return set_apart(people, parse("l-diversity:2").bind(people.sensitive), np.random.default_rng(1))
+def added(released: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All four files."""
+    for room in ("audit", "utility"):
+        add_module(room, monkeypatch)
+    said = runpy.run_path(str(FILES / "catalog.py"))
+    for name in ("METHODS", "RELEASES"):
+        for key, entry in said[name].items():
+            monkeypatch.setitem(getattr(catalog, name), key, entry)
+    yield
+    for room in ("audit", "utility"):
+        forget(room)
 
 
-@pytest.mark.usefixtures("registered")
-def test_it_is_written_read_back_and_verified(release: Apart, tmp_path: Path) -> None:
+def apart(people: Table) -> Any:
+    """Made by hand, from nothing but its class."""
+    plan, model = Partition(np.zeros(people.rows, dtype=np.int32)), oneoff.models.parse("l-diversity:2")
+    made, rng = import_module("oneoff.releases.apart").set_apart, np.random.default_rng(1)
+    return made(people, plan, model.bind(people.sensitive), method="apart", against=Adversary.INSIDER, rng=rng)
+
+
+@pytest.fixture
+def release(added: None, people: Table) -> Any:
+    return apart(people)
+
+
+def test_four_files_are_all_of_it() -> None:
+    files = {path.relative_to(FILES).as_posix() for path in FILES.rglob("*.py")}
+    assert files == {"releases/apart.py", "audit/apart.py", "utility/apart.py", "catalog.py"}
+
+
+@pytest.mark.usefixtures("added")
+def test_it_is_published_by_name(people: Table, tmp_path: Path) -> None:
+    """From a table and a promise to a folder that verifies, with what it says of itself."""
+    release = oneoff.anonymize(people, "l-diversity:2", method="apart", seed=1)
+    assert (release.form, release.method, release.against) == ("apart", "apart", Adversary.INSIDER)
+    assert oneoff.audit(release, people).holds
+    assert oneoff.verify(release.write(tmp_path / "out")).holds
+    assert oneoff.utility(release, people).gcp == 0
+
+
+def test_it_is_written_read_back_and_verified(release: Any, tmp_path: Path) -> None:
     folder = release.write(tmp_path / "out", csv=True)
     names = {"people.parquet", "people.csv", "values.parquet", "values.csv", "release.json"}
     assert {path.name for path in (folder / "public").iterdir()} == names
     back = load_release(folder, private=True)
-    assert isinstance(back, Apart)
+    assert type(back) is kind("apart")
     assert back.to_arrow().equals(release.to_arrow())
     assert np.array_equal(back.links, release.links)
     assert repr(back) == repr(release)
@@ -151,8 +108,7 @@ def test_it_is_written_read_back_and_verified(release: Apart, tmp_path: Path) ->
     assert oneoff.verify(folder).holds
 
 
-@pytest.mark.usefixtures("registered")
-def test_changed_numbers_are_damage(release: Apart, tmp_path: Path) -> None:
+def test_changed_numbers_are_damage(release: Any, tmp_path: Path) -> None:
     """The comparison of records and description needs no line of its own."""
     folder = release.write(tmp_path / "out")
     described = (folder / "public" / "release.json").read_text()
@@ -163,8 +119,7 @@ def test_changed_numbers_are_damage(release: Apart, tmp_path: Path) -> None:
         load_release(folder)
 
 
-@pytest.mark.usefixtures("registered")
-def test_it_is_counted_in_and_judged(release: Apart, people: Table) -> None:
+def test_it_is_counted_in_and_judged(release: Any, people: Table) -> None:
     assert people.sensitive is not None
     value, many = str(people.sensitive.labels[0]), int(people.counts[0])
     found = release.count({people.sensitive.name: value})
@@ -182,8 +137,7 @@ def test_it_is_counted_in_and_judged(release: Apart, people: Table) -> None:
     assert oneoff.audit(release, others).problems, "records of another table"
 
 
-@pytest.mark.usefixtures("registered")
-def test_it_is_measured_and_attacked(release: Apart, people: Table) -> None:
+def test_it_is_measured_and_attacked(release: Any, people: Table) -> None:
     assert oneoff.utility(release, people).bucket_loss == (people.rows - 1) ** 2
     rng = np.random.default_rng(2)
     everybody = random_queries(people, 200, attributes=1, selectivity=1.0, rng=rng)
@@ -196,17 +150,71 @@ def test_it_is_measured_and_attacked(release: Apart, people: Table) -> None:
     assert found.at(1.0).identity == pytest.approx((look_alikes(list(people.codes.T)).max() + 1) / people.rows)
 
 
-def test_without_the_lines_it_is_refused(release: Apart, people: Table, tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
+@pytest.mark.usefixtures("released")
+def test_what_a_room_does_not_know_is_refused(people: Table, tmp_path: Path) -> None:
+    """The class is there, and so it is written and read back; nobody judges or measures it."""
+    rng, release = np.random.default_rng(3), apart(people)
+    assert load_release(release.write(tmp_path / "out")).form == "apart"
     queries, aggregates = random_queries(people, 5, attributes=1, rng=rng), random_aggregates(people, 5, rng=rng)
-    for refused in (
-        lambda: oneoff.audit(release, people),
-        lambda: oneoff.utility(release, people),
-        lambda: recognition(release, people),
-        lambda: query_errors(release, people, queries),
-        lambda: aggregate_errors(release, people, aggregates),
+    for refused, what in (
+        (lambda: oneoff.audit(release, people), "there is no audit of"),
+        (lambda: oneoff.utility(release, people), "there is no measure of"),
+        (lambda: recognition(release, people), "nobody can be looked up in"),
+        (lambda: query_errors(release, people, queries), "no queries are answered from"),
+        (lambda: aggregate_errors(release, people, aggregates), "no aggregates are answered from"),
     ):
-        with pytest.raises(BadValue, match=r"a apart release.*generalized"):
+        with pytest.raises(BadValue, match=rf"{what} a apart release") as caught:
             refused()
+        allowed = [name for name in KINDS if name != "tallied" or "looked up" not in what]
+        assert caught.value.allowed == ", ".join(allowed)
+
+
+def test_one_function_that_is_missing_is_refused(release: Any, people: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(import_module("oneoff.audit.apart"), "look")
+    assert oneoff.audit(release, people).holds
+    with pytest.raises(BadValue, match="looked up in a apart release"):
+        recognition(release, people)
+
+
+def test_without_its_class_it_is_not_read_back(people: Table, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        add_module("releases", monkeypatch)
+        folder = apart(people).write(tmp_path / "out")
+    forget("releases")
     with pytest.raises(DamagedRelease, match="apart"):
-        load_release(release.write(tmp_path / "out"))
+        load_release(folder)
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["folder", "kinds", "exact", "published", "antigravity", "..errors", "bucketized.x", "os.path", "", 7, ["a"]],
+)
+def test_a_form_from_a_file_imports_nothing_else(form: Any, people: Table, tmp_path: Path) -> None:
+    """release.json may say anything: only modules of the room that have a kind are taken."""
+    public = oneoff.anonymize(people, "l-diversity:2", method="baseline", seed=1).write(tmp_path / "out") / "public"
+    described = json.loads((public / "release.json").read_text())
+    (public / "release.json").write_text(json.dumps(described | {"form": form}))
+    loaded = {name for name in sys.modules if not name.startswith("oneoff.releases.")}
+    with pytest.raises(DamagedRelease, match="does not fit its description"):
+        load_release(public)
+    assert {name for name in sys.modules if not name.startswith("oneoff.releases.")} == loaded
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_is_known_in_every_room(name: str) -> None:
+    """What rooms look up by name has the parameters they hand over; nothing else checks these."""
+    assert issubclass(kind(name), Published)
+    assert {form for form, _ in catalog.RELEASES} == set(KINDS)
+    for room, entry, parameters in (
+        ("audit", "judge", "release table model before"),
+        ("audit", "look", "release table links rng"),
+        ("utility", "measure", "release table by"),
+        ("utility", "estimate", "release table queries"),
+        ("utility", "answer", "release table numbers queries"),
+    ):
+        function = getattr(import_module(f"oneoff.{room}.{name}"), entry, None)
+        if function is None:
+            assert (name, entry) == ("tallied", "look"), "there is nobody to look up in tallies"
+            continue
+        asked = [each.name for each in inspect.signature(function).parameters.values() if each.default is each.empty]
+        assert asked == parameters.split()

@@ -35,6 +35,7 @@ from oneoff.releases import (
 from oneoff.table import Hierarchy, Table
 from oneoff.table.read import read_table
 from oneoff.utility import aggregates
+from oneoff.utility import generalized as boxes
 from oneoff.utility.aggregates import Aggregates, RelativeErrors, aggregate_errors, random_aggregates
 from tests.tables import tables
 
@@ -468,7 +469,7 @@ def test_few_queries_at_a_time_make_no_difference(staff: Table, monkeypatch: pyt
     release = publish(staff, "k-anonymity:5", method="mondrian", seed=1).release
     queries = random_aggregates(staff, 40, rng=rng())
     whole = aggregate_errors(release, staff, queries)
-    monkeypatch.setattr(aggregates, "_BLOCK", 3 * release.boxes)
+    monkeypatch.setattr(boxes, "_BLOCK", 3 * release.boxes)
     assert len(queries) > 3
     few = aggregate_errors(release, staff, queries)
     assert same(few.count, whole.count)
@@ -477,7 +478,7 @@ def test_few_queries_at_a_time_make_no_difference(staff: Table, monkeypatch: pyt
 
 def test_too_many_boxes_are_refused(staff: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     release = publish(staff, "k-anonymity:5", method="mondrian", seed=1).release
-    monkeypatch.setattr(aggregates, "MOST_CELLS", 10)
+    monkeypatch.setattr(boxes, "MOST_CELLS", 10)
     with pytest.raises(BadValue, match="too many boxes"):
         aggregate_errors(release, staff, random_aggregates(staff, 5, rng=rng()))
 

@@ -7,7 +7,7 @@ Attacks (one in each file) are what somebody would try who knows how a release w
 
 from oneoff.audit.attack import Attack
 from oneoff.audit.check import check
-from oneoff.audit.kinds import JUDGES, audit
+from oneoff.audit.kinds import audit
 from oneoff.audit.outlier import outlier_attack
 from oneoff.audit.swaps import swap_attack
 from oneoff.audit.verdict import PartVerdict, Verdict
@@ -15,7 +15,6 @@ from oneoff.audit.verify import verify
 from oneoff.audit.witness import Witness
 
 __all__ = [
-    "JUDGES",
     "Attack",
     "PartVerdict",
     "Verdict",

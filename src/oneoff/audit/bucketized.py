@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from oneoff.audit.judge import Crowds, judge
+from oneoff.audit.judge import Crowds, judge_crowds
+from oneoff.audit.recognition import in_files
 from oneoff.audit.records import links_problem, prior_problem, quasi_problems, rows_problem
 from oneoff.audit.verdict import Verdict
 from oneoff.models import Counts, Model, Prior
@@ -18,10 +19,12 @@ from oneoff.releases import Bucketized
 from oneoff.table import Table
 from oneoff.table.classes import Risk
 
-__all__ = ["judge_bucketized"]
+__all__ = ["judge", "look"]
+
+look = in_files
 
 
-def judge_bucketized(release: Bucketized, table: Table | None, model: Model, before: Risk | None) -> Verdict:
+def judge(release: Bucketized, table: Table | None, model: Model, before: Risk | None) -> Verdict:
     """Everybody hides in their bucket as far as the value goes, and nowhere as far as identity goes."""
     problems = (*_bucket_problems(release), *(_compare(release, table) if table is not None else []))
     own = release.shares.value[release.shares.start[release.bucket]].astype(np.int32)
@@ -36,7 +39,7 @@ def judge_bucketized(release: Bucketized, table: Table | None, model: Model, bef
         place="bucket",
         identity=release.look_alikes,
     )
-    verdict = judge(model, crowds, before=before, problems=problems)
+    verdict = judge_crowds(model, crowds, before=before, problems=problems)
     people = verdict.per_person()
     if table is None or release.links is None:
         people.pop("own_belief", None)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.audit.judge import Crowds, judge
+from oneoff.audit.judge import Crowds, judge_crowds
 from oneoff.audit.verdict import Verdict
 from oneoff.errors import BadValue, HierarchyError, listing
 from oneoff.models import Model, parse
@@ -45,7 +45,7 @@ def check(
     if prior is not None and attribute is not None:
         attribute, values, counts = _whole_table(prior, attribute, values)
     model = parse(guarantee).bind(attribute)
-    return judge(model, Crowds.of_groups(look_alikes(columns), values, counts, attribute))
+    return judge_crowds(model, Crowds.of_groups(look_alikes(columns), values, counts, attribute))
 
 
 def _whole_table(prior: Any, attribute: Attribute, values: Codes) -> tuple[Attribute, Codes, npt.NDArray[np.int64]]:

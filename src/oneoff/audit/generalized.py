@@ -3,15 +3,18 @@ records that could be theirs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from oneoff.audit.attack import Attack
-from oneoff.audit.judge import Crowds, judge
+from oneoff.audit.judge import Crowds, judge_crowds
 from oneoff.audit.linking import insider_counts, reader_counts
 from oneoff.audit.outlier import outlier_attack
 from oneoff.audit.reader import reader_view
+from oneoff.audit.recognition import Looks, own_values, subsets_of_size
 from oneoff.audit.records import links_problem, rows_problem, value_problems
 from oneoff.audit.swaps import swap_attack
 from oneoff.audit.verdict import Verdict
@@ -19,13 +22,18 @@ from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
 from oneoff.releases import Generalized
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes
+from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.table.classes import Risk, look_alikes
 
-__all__ = ["judge_generalized"]
+__all__ = ["judge", "look"]
+
+MOST_PAIRS = 2_000_000_000  # boxes and subsets looked at, over all people
+FEWEST_PEOPLE = 1_000
+MOST_DRAWS = 100_000
+CELLS_AT_ONCE = 30_000_000  # pairs of a code and a box held in memory
 
 
-def judge_generalized(release: Generalized, table: Table | None, model: Model, before: Risk | None) -> Verdict:
+def judge(release: Generalized, table: Table | None, model: Model, before: Risk | None) -> Verdict:
     """Groups by what their members show; without groups, everybody by the records that could be theirs."""
     by = _judge_each if release.group is None else _judge_groups
     return by(release, table, model, before, _problems(release, table))
@@ -36,7 +44,7 @@ def _judge_groups(
 ) -> Verdict:
     assert release.group is not None
     crowds = Crowds.of_groups(look_alikes([release.group]), release.values, release.counts, release.sensitive)
-    verdict = judge(model, crowds, before=before, problems=problems)
+    verdict = judge_crowds(model, crowds, before=before, problems=problems)
     if release.links is not None:
         people = {name: column[release.links] for name, column in verdict.per_person().items()}
         verdict = replace(verdict, _people=people)
@@ -69,13 +77,13 @@ def _judge_each(
         problems = (*problems, "a release without groups can only be judged with the table it was made from")
         everybody = np.zeros(release.rows, dtype=np.int64)
         crowds = Crowds.of_groups(everybody, release.values, release.counts, release.sensitive)
-        return judge(model, crowds, before=before, problems=problems)
+        return judge_crowds(model, crowds, before=before, problems=problems)
     graph = release.graph
     counts = reader_counts(release, table) if graph is None else insider_counts(graph, release.values)
     prior, people = Prior(tuple(release.counts.tolist())), np.arange(table.rows)
     crowds = Crowds(counts, people, table.values, prior, release.sensitive, grouped=False)
     against = Adversary.READER if graph is None else Adversary.GRAPH
-    verdict = judge(model, crowds, against=against, before=before, problems=problems)
+    verdict = judge_crowds(model, crowds, against=against, before=before, problems=problems)
     view = None if graph is None else reader_view(release, table, model, np.random.default_rng())
     return replace(verdict, reader=view)
 
@@ -139,3 +147,81 @@ def _value_counts(attribute: Attribute | None, values: Codes) -> dict[str, int]:
         return {}
     counted = np.bincount(values, minlength=attribute.size)
     return {str(label): int(count) for label, count in zip(attribute.labels, counted, strict=True)}
+
+
+def look(release: Generalized, table: Table, links: Ints, rng: np.random.Generator) -> Looks:
+    """Generalized records: everybody is compared with every box, or a sample of people is."""
+    d, people = len(release.quasi), table.rows
+    person = np.stack((release.box[links], own_values(release, table)), axis=1).astype(np.int64)
+    affordable = MOST_PAIRS // (release.boxes + 2**d)  # people, under all subsets
+    if affordable >= people:
+        return Looks(_among_boxes(release, table, person, np.arange(people), None), people, True)
+    if affordable >= FEWEST_PEOPLE:
+        who = np.sort(rng.choice(people, affordable, replace=False))
+        return Looks(_among_boxes(release, table, person, who, None), affordable, False, 1 - affordable / people)
+    draws = min(MOST_DRAWS, max(FEWEST_PEOPLE, MOST_PAIRS // (release.boxes * d)))
+    who = np.sort(rng.integers(0, people, draws))
+    order = rng.permuted(np.tile(np.arange(d), (draws, 1)), axis=1)
+    found = _among_boxes(release, table, person, who, order) * subsets_of_size(d)
+    return Looks(found, len(np.unique(who)), False)
+
+
+def _among_boxes(release: Generalized, table: Table, person: Ints, who: Ints, order: Ints | None) -> Floats:
+    """[people, 2, d + 1]: over the subsets of each size, or only over those with which each person's order begins."""
+    from oneoff.kernels.recognition import Boxes, all_subsets, along_orders
+
+    start, entry = _entries(release)
+    found = []
+    for part, inside, lines in _stretches(release, table, who):
+        boxes = Boxes(inside, release.people_in_box, start, entry)
+        some = person[who[part]]
+        found.append(
+            all_subsets(boxes, some, lines) if order is None else along_orders(boxes, some, lines, order[part])
+        )
+    return np.concatenate(found)
+
+
+def _entries(release: Generalized) -> tuple[Ints, Ints]:
+    """Value v is shown by entry[e, 1] records of box entry[e, 0], for e in start[v] .. start[v + 1] - 1."""
+    key, count = np.unique(release.values.astype(np.int64) * release.boxes + release.box, return_counts=True)
+    values = len(release.counts) + 1  # the last is the value of people whose own no record shows
+    start = np.searchsorted(key, np.arange(values + 1) * release.boxes)
+    return start, np.stack((key % release.boxes, count), axis=1)
+
+
+def _stretches(release: Generalized, table: Table, who: Ints) -> Iterator[tuple[slice, npt.NDArray[np.uint8], Ints]]:
+    """People a stretch at a time, with inside[line, box] for the codes they have and the lines of everybody's codes."""
+    labels = sum(attribute.size for attribute in table.quasi)
+    step = len(who)
+    if labels * release.boxes > CELLS_AT_ONCE:
+        step = max(1, CELLS_AT_ONCE // (release.boxes * len(release.quasi)))
+    for first in range(0, len(who), step):
+        part = slice(first, first + step)
+        inside, lines, many = [], [], 0
+        for j in range(len(release.quasi)):
+            block, line = _inside(release, table, j, who[part])
+            inside.append(block)
+            lines.append(line + many)
+            many += len(block)
+        yield part, np.concatenate(inside), np.stack(lines, axis=1)
+
+
+def _inside(release: Generalized, table: Table, j: int, who: Ints) -> tuple[npt.NDArray[np.uint8], Ints]:
+    """inside[line, box]: does the box contain the code; one line for each code that these people have."""
+    attribute, boxes = release.quasi[j], release.boxes
+    known, own = table.column(attribute.name)
+    used, line = np.unique(own[who], return_inverse=True)
+    if release.tallies is not None:
+        return _occurring(release.tallies.columns[j], attribute.codes_of(known.labels[used]), attribute.size), line
+    box, code = np.tile(np.arange(boxes), len(used)), np.repeat(np.arange(len(used)), boxes)
+    covered = release.cells[j].covers(attribute, box, known.labels[used], code)
+    return covered.reshape(len(used), boxes).astype(np.uint8), line
+
+
+def _occurring(tally: Counts, used: Codes, width: int) -> npt.NDArray[np.uint8]:
+    """inside[line, group]: does somebody of the group have the code used[line]; nobody has code -1."""
+    lines = np.full(width, -1)
+    lines[used[used >= 0]] = np.flatnonzero(used >= 0)
+    found, line = np.zeros((len(used), tally.groups), dtype=np.uint8), lines[tally.value]
+    found[line[line >= 0], tally.owner[line >= 0]] = 1
+    return found

@@ -23,7 +23,7 @@ from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Flags, Ints
 from oneoff.table.classes import Risk, risk_of_classes
 
-__all__ = ["Crowds", "judge", "judge_part", "of_sizes"]
+__all__ = ["Crowds", "judge_crowds", "judge_part", "of_sizes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ def of_sizes(classes: Ints) -> Counts:
     return Counts.of_groups(classes, np.zeros_like(classes))
 
 
-def judge(
+def judge_crowds(
     model: Model,
     crowds: Crowds,
     *,

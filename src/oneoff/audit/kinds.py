@@ -1,4 +1,4 @@
-"""Who judges which kind of release: a new kind is a judge in a file of its own, and a line here."""
+"""Every release is judged by the `judge` in the module that has the name of its kind."""
 
 from __future__ import annotations
 
@@ -8,26 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from oneoff.audit.bucketized import judge_bucketized
-from oneoff.audit.generalized import judge_generalized
-from oneoff.audit.masked import judge_masked
-from oneoff.audit.perturbed import judge_perturbed
-from oneoff.audit.tallied import judge_tallied
 from oneoff.audit.verdict import Verdict
 from oneoff.models import Model, parse
 from oneoff.releases import Published, of_kind
 from oneoff.table import Table
 from oneoff.table.classes import Risk, risk_of_classes
 
-__all__ = ["JUDGES", "audit"]
-
-JUDGES: dict[str, Callable[[Any, Table | None, Model, Risk | None], Verdict]] = {
-    "generalized": judge_generalized,
-    "perturbed": judge_perturbed,
-    "bucketized": judge_bucketized,
-    "masked": judge_masked,
-    "tallied": judge_tallied,
-}
+__all__ = ["audit"]
 
 
 def audit(release: Published, table: Table | None = None, guarantee: str | Model | None = None) -> Verdict:
@@ -39,5 +26,6 @@ def audit(release: Published, table: Table | None = None, guarantee: str | Model
     """
     model = release.model if guarantee is None else parse(guarantee).bind(release.sensitive)
     before = None if table is None else risk_of_classes(np.bincount(table.look_alikes))
-    verdict = of_kind(JUDGES, release, "there is no audit of")(release, table, model, before)
-    return replace(verdict, stands_against=release.against)
+    judge: Callable[[Any, Table | None, Model, Risk | None], Verdict]
+    judge = of_kind("oneoff.audit", "judge", release, "there is no audit of")
+    return replace(judge(release, table, model, before), stands_against=release.against)

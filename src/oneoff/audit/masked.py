@@ -26,8 +26,8 @@ from oneoff.audit.exposure import (
     risk_of_posteriors,
     value_belief,
 )
-from oneoff.audit.judge import Crowds, judge, judge_part, of_sizes
-from oneoff.audit.recognition import recognition
+from oneoff.audit.judge import Crowds, judge_crowds, judge_part, of_sizes
+from oneoff.audit.recognition import in_files, recognition
 from oneoff.audit.records import links_problem, prior_problem, rows_problem, value_problems
 from oneoff.audit.verdict import PartVerdict, Verdict, tightest
 from oneoff.audit.witness import Witness
@@ -39,12 +39,14 @@ from oneoff.table import Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.classes import Risk, look_alikes
 
-__all__ = ["judge_masked"]
+__all__ = ["judge", "look"]
+
+look = in_files
 
 _BLIND = "a masked release can only be judged with the table and the private half: what was drawn from is a secret"
 
 
-def judge_masked(release: Masked, table: Table | None, model: Model, before: Risk | None) -> Verdict:
+def judge(release: Masked, table: Table | None, model: Model, before: Risk | None) -> Verdict:
     """Columns or records by the promise about identity, hidden groups by the one about values."""
     cover = release.cover
     if table is None or cover is None or release.links is None:
@@ -57,7 +59,7 @@ def judge_masked(release: Masked, table: Table | None, model: Model, before: Ris
     group = cover.partition.group.astype(np.int64)
     crowds = Crowds.of_groups(group, table.values, release.counts, release.sensitive, place="hidden group")
     against = Adversary.INSIDER if cover.joint else Adversary.BLACK_BOX
-    verdict = judge(model, crowds, against=against, before=before, problems=problems)
+    verdict = judge_crowds(model, crowds, against=against, before=before, problems=problems)
     if problems:
         return verdict
     if cover.diverse and _not_carried(release, table, cover):

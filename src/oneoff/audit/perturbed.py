@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from oneoff.audit.judge import judge_part, of_sizes
 from oneoff.audit.levels import reached
+from oneoff.audit.recognition import in_files
 from oneoff.audit.records import links_problem, prior_problem, quasi_problems, rows_problem
 from oneoff.audit.verdict import PartVerdict, Verdict
 from oneoff.audit.witness import Witness, branch
@@ -27,7 +28,9 @@ from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Flags, Floats, Ints
 from oneoff.table.classes import Risk, risk_of_classes
 
-__all__ = ["judge_perturbed"]
+__all__ = ["judge", "look"]
+
+look = in_files
 
 _FINE = 2**30  # people that stand for a belief of 1 where nothing is compared with a ceiling
 
@@ -77,7 +80,7 @@ def _seen(release: Perturbed) -> _Seen:
     return _Seen(value, joint[value], crowd, classes, Prior(tuple(release.counts.tolist())), release.sensitive)
 
 
-def judge_perturbed(release: Perturbed, table: Table | None, model: Model, before: Risk | None) -> Verdict:
+def judge(release: Perturbed, table: Table | None, model: Model, before: Risk | None) -> Verdict:
     """Every shown value is a crowd of its own, in which beliefs are those of Bayes' rule."""
     seen = _seen(release)
     found = [(_identity if part.about == "identity" else _believed)(part, seen) for part in model.parts()]

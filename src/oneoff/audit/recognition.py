@@ -22,16 +22,14 @@ subsets of size s.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.errors import BadValue
-from oneoff.models import Counts
-from oneoff.releases import Exact, Generalized, Published, of_kind
+from oneoff.releases import Exact, Published, of_kind
 from oneoff.releases.estimate import CONFIDENCE
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints
@@ -39,17 +37,13 @@ from oneoff.table.arrays import Codes, Floats, Ints
 if TYPE_CHECKING:
     from oneoff.kernels.recognition import Files
 
-__all__ = ["LOOKS", "Disclosure", "Looks", "Recognition", "in_boxes", "in_files", "recognition"]
+__all__ = ["Disclosure", "Looks", "Recognition", "in_files", "own_values", "recognition", "subsets_of_size"]
 
 Matrix = tuple[tuple[float, ...], ...]
 
 MOST_ROWS = 200_000_000  # rows put into classes, over all subsets of attributes
-MOST_PAIRS = 2_000_000_000  # boxes and subsets looked at, over all people
 LEAST = 500  # rows that take as long as beginning with them
 FEWEST_ORDERS = 50
-FEWEST_PEOPLE = 1_000
-MOST_DRAWS = 100_000
-CELLS_AT_ONCE = 30_000_000  # pairs of a code and a box held in memory
 
 
 @dataclass(frozen=True)
@@ -141,7 +135,7 @@ class Recognition:
 
     def _by_used(self, sums: tuple[float, ...]) -> list[float]:
         """Disclosure when none, one, .. all of the quasi-identifiers are used, whichever."""
-        return list(_floats(np.array(sums) / _subsets_of_size(self.quasi)))
+        return list(_floats(np.array(sums) / subsets_of_size(self.quasi)))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON with stable keys."""
@@ -165,7 +159,9 @@ def recognition(release: Published, table: Table, *, rng: np.random.Generator | 
     """
     links = _links(release, table)
     rng = np.random.default_rng() if rng is None else rng
-    looks = of_kind(LOOKS, release, "nobody can be looked up in")(release, table, links, rng)
+    look: Callable[[Any, Table, Ints, np.random.Generator], Looks]
+    look = of_kind("oneoff.audit", "look", release, "nobody can be looked up in")
+    looks = look(release, table, links, rng)
     with_values = table.sensitive is not None and release.sensitive is not None
     means, covariances = [_floats(part) for part in looks.found.mean(axis=0)], looks.covariances()
     return Recognition(
@@ -207,7 +203,7 @@ def in_files(release: Exact, table: Table, links: Ints, rng: np.random.Generator
     if 2**d <= orders * d:  # an order takes as many steps as there are attributes
         return Looks(_over_subsets(codes, files)[None] / table.rows, table.rows, True)
     found = np.stack([_over_order(codes, files, rng.permutation(d)) for _ in range(orders)])
-    return Looks(found * _subsets_of_size(d) / table.rows, table.rows, False)
+    return Looks(found * subsets_of_size(d) / table.rows, table.rows, False)
 
 
 def _neighbours(codes: Codes, files: Files) -> tuple[Codes, Files]:
@@ -274,93 +270,15 @@ def _places(attribute: Attribute, known: Attribute) -> Codes:
 def _files(release: Exact, table: Table, links: Ints) -> Files:
     from oneoff.kernels.recognition import Files
 
-    person = np.stack((links, _own_values(release, table)), axis=1)
+    person = np.stack((links, own_values(release, table)), axis=1)
     return Files(*release.values_shown(), person, len(release.counts))
 
 
-def _own_values(release: Published, table: Table) -> Codes:
+def own_values(release: Published, table: Table) -> Codes:
     """The sensitive values of the people as the release numbers them."""
     if release.sensitive is None or table.sensitive is None:
         return np.zeros(table.rows, dtype=np.int32)
     return _places(table.sensitive, release.sensitive)[table.values]
-
-
-def in_boxes(release: Generalized, table: Table, links: Ints, rng: np.random.Generator) -> Looks:
-    """Generalized records: everybody is compared with every box, or a sample of people is."""
-    d, people = len(release.quasi), table.rows
-    person = np.stack((release.box[links], _own_values(release, table)), axis=1).astype(np.int64)
-    affordable = MOST_PAIRS // (release.boxes + 2**d)  # people, under all subsets
-    if affordable >= people:
-        return Looks(_among_boxes(release, table, person, np.arange(people), None), people, True)
-    if affordable >= FEWEST_PEOPLE:
-        who = np.sort(rng.choice(people, affordable, replace=False))
-        return Looks(_among_boxes(release, table, person, who, None), affordable, False, 1 - affordable / people)
-    draws = min(MOST_DRAWS, max(FEWEST_PEOPLE, MOST_PAIRS // (release.boxes * d)))
-    who = np.sort(rng.integers(0, people, draws))
-    order = rng.permuted(np.tile(np.arange(d), (draws, 1)), axis=1)
-    found = _among_boxes(release, table, person, who, order) * _subsets_of_size(d)
-    return Looks(found, len(np.unique(who)), False)
-
-
-def _among_boxes(release: Generalized, table: Table, person: Ints, who: Ints, order: Ints | None) -> Floats:
-    """[people, 2, d + 1]: over the subsets of each size, or only over those with which each person's order begins."""
-    from oneoff.kernels.recognition import Boxes, all_subsets, along_orders
-
-    start, entry = _entries(release)
-    found = []
-    for part, inside, lines in _stretches(release, table, who):
-        boxes = Boxes(inside, release.people_in_box, start, entry)
-        some = person[who[part]]
-        found.append(
-            all_subsets(boxes, some, lines) if order is None else along_orders(boxes, some, lines, order[part])
-        )
-    return np.concatenate(found)
-
-
-def _entries(release: Generalized) -> tuple[Ints, Ints]:
-    """Value v is shown by entry[e, 1] records of box entry[e, 0], for e in start[v] .. start[v + 1] - 1."""
-    key, count = np.unique(release.values.astype(np.int64) * release.boxes + release.box, return_counts=True)
-    values = len(release.counts) + 1  # the last is the value of people whose own no record shows
-    start = np.searchsorted(key, np.arange(values + 1) * release.boxes)
-    return start, np.stack((key % release.boxes, count), axis=1)
-
-
-def _stretches(release: Generalized, table: Table, who: Ints) -> Iterator[tuple[slice, npt.NDArray[np.uint8], Ints]]:
-    """People a stretch at a time, with inside[line, box] for the codes they have and the lines of everybody's codes."""
-    labels = sum(attribute.size for attribute in table.quasi)
-    step = len(who)
-    if labels * release.boxes > CELLS_AT_ONCE:
-        step = max(1, CELLS_AT_ONCE // (release.boxes * len(release.quasi)))
-    for first in range(0, len(who), step):
-        part = slice(first, first + step)
-        inside, lines, many = [], [], 0
-        for j in range(len(release.quasi)):
-            block, line = _inside(release, table, j, who[part])
-            inside.append(block)
-            lines.append(line + many)
-            many += len(block)
-        yield part, np.concatenate(inside), np.stack(lines, axis=1)
-
-
-def _inside(release: Generalized, table: Table, j: int, who: Ints) -> tuple[npt.NDArray[np.uint8], Ints]:
-    """inside[line, box]: does the box contain the code; one line for each code that these people have."""
-    attribute, boxes = release.quasi[j], release.boxes
-    known, own = table.column(attribute.name)
-    used, line = np.unique(own[who], return_inverse=True)
-    if release.tallies is not None:
-        return _occurring(release.tallies.columns[j], attribute.codes_of(known.labels[used]), attribute.size), line
-    box, code = np.tile(np.arange(boxes), len(used)), np.repeat(np.arange(len(used)), boxes)
-    covered = release.cells[j].covers(attribute, box, known.labels[used], code)
-    return covered.reshape(len(used), boxes).astype(np.uint8), line
-
-
-def _occurring(tally: Counts, used: Codes, width: int) -> npt.NDArray[np.uint8]:
-    """inside[line, group]: does somebody of the group have the code used[line]; nobody has code -1."""
-    lines = np.full(width, -1)
-    lines[used[used >= 0]] = np.flatnonzero(used >= 0)
-    found, line = np.zeros((len(used), tally.groups), dtype=np.uint8), lines[tally.value]
-    found[line[line >= 0], tally.owner[line >= 0]] = 1
-    return found
 
 
 def _links(release: Published, table: Table) -> Ints:
@@ -379,15 +297,7 @@ def _links(release: Published, table: Table) -> Ints:
     return release.links
 
 
-LOOKS: dict[str, Callable[[Any, Table, Ints, np.random.Generator], Looks]] = {
-    "generalized": in_boxes,
-    "perturbed": in_files,
-    "bucketized": in_files,
-    "masked": in_files,
-}
-
-
-def _subsets_of_size(d: int) -> Floats:
+def subsets_of_size(d: int) -> Floats:
     return np.array([float(math.comb(d, size)) for size in range(d + 1)])
 
 

@@ -26,7 +26,7 @@ from oneoff.table import Table
 from oneoff.table.arrays import Floats, Ints
 from oneoff.table.classes import Risk, risk_of_classes
 
-__all__ = ["judge_tallied"]
+__all__ = ["judge"]
 
 _FINE = 2**30  # people that stand for a belief of 1 where a level is named; ceilings are never decided by it
 _MOST_CROWDS = 100  # values whose belief is followed to name levels
@@ -64,7 +64,7 @@ class _Seen:
         return Counts.of(people)
 
 
-def judge_tallied(release: Tallied, table: Table | None, model: Model, before: Risk | None) -> Verdict:
+def judge(release: Tallied, table: Table | None, model: Model, before: Risk | None) -> Verdict:
     """Epsilon decides about values, cells about who is who."""
     problems = () if table is None else tuple(_compare(release, table))
     known = release.counts if table is None or problems else table.counts

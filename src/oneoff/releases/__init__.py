@@ -2,7 +2,7 @@
 
 A release knows the promise it was made for but is not trusted about it: `audit` recomputes everything from the
 published records. Links from people to records exist only in memory and in the private half. Each kind of release has
-a file of its own, and a line in `kinds.py`.
+a module of its own, which is found by its name (`kinds.py`): a new one needs no line here.
 """
 
 from oneoff.releases.bucketized import Bucketized, bucketize
@@ -10,7 +10,7 @@ from oneoff.releases.cells import Cells
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.exact import Exact
 from oneoff.releases.generalized import Generalized, generalize, generalize_each
-from oneoff.releases.kinds import KINDS, of_kind
+from oneoff.releases.kinds import kind, of_kind
 from oneoff.releases.masked import Masked, mask
 from oneoff.releases.microdata import PlainRows
 from oneoff.releases.nodes import Nodes
@@ -22,7 +22,6 @@ from oneoff.releases.tallied import Tallied, tally
 from oneoff.releases.tallies import ColumnTallies
 
 __all__ = [
-    "KINDS",
     "Bucketized",
     "Cells",
     "ColumnTallies",
@@ -40,6 +39,7 @@ __all__ = [
     "bucketize",
     "generalize",
     "generalize_each",
+    "kind",
     "mask",
     "of_kind",
     "perturb",

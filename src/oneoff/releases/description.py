@@ -12,7 +12,7 @@ from oneoff.models import Joined, Limits, Model, ValueCaps, parse
 from oneoff.models.adversary import Adversary
 from oneoff.models.numbers import fraction_below, number_text
 from oneoff.releases.columns import describe_values, read_sensitive
-from oneoff.releases.kinds import KINDS
+from oneoff.releases.kinds import kind
 from oneoff.releases.published import Published
 from oneoff.table import Attribute
 from oneoff.table.hierarchy import label_texts
@@ -55,7 +55,7 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
         "against": Adversary(described["stands_against"]),
         "broken": _BROKEN if described.get("broken") else "",
     }
-    release = KINDS[described["form"]].assemble(common, described, frames)
+    release = kind(described["form"]).assemble(common, described, frames)
     _refuse_contradictions(release, described, frames)
     return release
 

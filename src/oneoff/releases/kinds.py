@@ -1,27 +1,56 @@
-"""The kinds of releases by the name that release.json gives them: a new kind is a file, and a line here."""
+"""The kinds of releases: a kind is a module with its name in each of `releases`, `audit` and `utility`.
+
+Nothing lists them. `releases.apart` has the class whose `form` is "apart", `audit.apart` its `judge`, `utility.apart`
+its `measure`; what else a room knows of some kinds is a function with a known name there, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
 
 from oneoff.errors import BadValue, listing
-from oneoff.releases.bucketized import Bucketized
-from oneoff.releases.generalized import Generalized
-from oneoff.releases.masked import Masked
-from oneoff.releases.perturbed import Perturbed
 from oneoff.releases.published import Published
-from oneoff.releases.tallied import Tallied
 
-__all__ = ["KINDS", "of_kind"]
+__all__ = ["kind", "of_kind"]
 
-KINDS: dict[str, type[Published]] = {kind.form: kind for kind in (Generalized, Perturbed, Bucketized, Masked, Tallied)}
-
-Entry = TypeVar("Entry")
+_HERE = "oneoff.releases"
 
 
-def of_kind(entries: Mapping[str, Entry], release: Published, what: str) -> Entry:
-    """The entry for the kind of a release; `what` says what is not possible where there is none."""
-    if release.form not in entries:
-        raise BadValue(f"{what} a {release.form} release", allowed=listing(entries), got=release.form)
-    return entries[release.form]
+def kind(form: str) -> type[Published]:
+    """The class of a kind. Its name may come from a file, so nothing is imported but a module of this package."""
+    found = _class(form) if form in _modules(_HERE) else None
+    if found is None:
+        allowed = listing(name for name in _modules(_HERE) if _class(name) is not None)
+        raise BadValue(f"there is no kind of release called {form!r}", allowed=allowed, got=form)
+    return found
+
+
+def of_kind(room: str, entry: str, release: Published, what: str) -> Any:
+    """What the module for the kind of a release calls `entry`; `what` says what is not possible where there is none."""
+    found = _entry(room, release.form, entry)
+    if found is None:
+        shared = [name for name in _modules(room) if name in _modules(_HERE) and _class(name) is not None]
+        allowed = listing(name for name in shared if _entry(room, name, entry) is not None)
+        raise BadValue(f"{what} a {release.form} release", allowed=allowed, got=release.form)
+    return found
+
+
+def _modules(room: str) -> list[str]:
+    """The names of the modules that a room has."""
+    return [module.name for module in iter_modules(import_module(room).__path__)]
+
+
+def _entry(room: str, name: str, entry: str) -> Any:
+    return getattr(import_module(f"{room}.{name}"), entry, None) if name in _modules(room) else None
+
+
+def _class(name: str) -> type[Published] | None:
+    """The kind that has the name of the module it is in; most modules have none."""
+    classes = (each for each in vars(import_module(f"{_HERE}.{name}")).values() if isinstance(each, type))
+    return next((each for each in classes if issubclass(each, Published) and _form(each) == name), None)
+
+
+def _form(found: type[Published]) -> str | None:
+    return getattr(found, "form", None)

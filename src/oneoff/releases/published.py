@@ -1,4 +1,4 @@
-"""What every release has, whatever its kind; each kind has a file of its own and a line in `releases/kinds.py`."""
+"""What every release has, whatever its kind; each kind has a file of its own."""
 
 from __future__ import annotations
 

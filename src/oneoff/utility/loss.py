@@ -11,23 +11,16 @@ The variants differ and are not comparable with one another; a figure always say
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+from oneoff.errors import UnknownColumn, listing, nearest
+from oneoff.releases import Published, of_kind
+from oneoff.table import Hierarchy, Table
+from oneoff.utility.masking import Masking
 
-from oneoff.errors import BadValue, UnknownColumn, listing, nearest
-from oneoff.models import Counts
-from oneoff.releases import Bucketized, Cells, Generalized, Masked, Perturbed, Published, Tallied, of_kind
-from oneoff.releases.noise import variance
-from oneoff.table import Attribute, Hierarchy, Table
-from oneoff.table.arrays import Floats
-from oneoff.utility.masking import Masking, masking
-
-__all__ = ["MEASURES", "Utility", "Yardsticks", "utility"]
+__all__ = ["Utility", "Yardsticks", "nothing_blurred", "utility"]
 
 
 @dataclass(frozen=True)
@@ -107,7 +100,9 @@ def utility(
     """
     by = Yardsticks(domains or {}, hierarchies or {})
     _check_names(release, [*by.domains, *by.hierarchies])
-    return of_kind(MEASURES, release, "there is no measure of")(release, table, by)
+    measure: Callable[[Any, Table | None, Yardsticks], Utility]
+    measure = of_kind("oneoff.utility", "measure", release, "there is no measure of")
+    return measure(release, table, by)
 
 
 @dataclass(frozen=True)
@@ -118,87 +113,9 @@ class Yardsticks:
     hierarchies: Mapping[str, Hierarchy]
 
 
-def _generalized(release: Generalized, table: Table | None, by: Yardsticks) -> Utility:
-    """What every box blurs, weighted with its people."""
-    weight, shown, sizes = release.people_in_box / release.rows, release.shown, by.domains
-    by_attribute = {a.name: float(weight @ _range_loss(a, c, sizes.get(a.name))) for a, c in shown}
-    sets = [_set_loss(_domain(a, table), a, c, sizes.get(a.name)) for a, c in shown]
-    averages = [weight @ _information_loss(a, c, by.hierarchies.get(a.name)) for a, c in shown]
-    group = None if release.group is None else np.bincount(release.group)
-    group = None if group is None else group[group > 0]
-    return Utility(
-        gcp=float(np.mean(list(by_attribute.values()))),
-        gcp_set=None if any(x is None for x in sets) else float(np.mean([weight @ x for x in sets if x is not None])),
-        ail=float(np.mean(averages)),
-        discernibility=None if group is None else int((group.astype(np.int64) ** 2).sum()),
-        average_class_size=None if group is None else release.rows / len(group),
-        per_attribute=by_attribute,
-        iloss=sum(by_attribute.values()),
-    )
-
-
-def _nothing(release: Published) -> Utility:
+def nothing_blurred(release: Published) -> Utility:
     """Nothing is blurred where quasi-identifiers are shown as they are."""
     return Utility(0.0, 0.0, 0.0, None, None, {attribute.name: 0.0 for attribute in release.quasi})
-
-
-def _bucketized(release: Bucketized, table: Table | None, by: Yardsticks) -> Utility:
-    loss = int(((release.people_in_bucket - 1) ** 2).sum())
-    return replace(_nothing(release), msbs=loss / max(release.rows - 1, 1), bucket_loss=loss)
-
-
-def _perturbed(release: Perturbed, table: Table | None, by: Yardsticks) -> Utility:
-    people, matrix = release.counts / release.rows, release.channel.matrix
-    inverse = np.linalg.inv(matrix)
-    variance = (inverse**2).sum(axis=0) @ (matrix @ people) - 1  # of all reconstructed counts, for each person
-    error = float(np.sqrt(max(variance, 0.0) * len(people) / release.rows))
-    return replace(_nothing(release), retention=float(np.diag(matrix) @ people), value_error=error)
-
-
-def _masked(release: Masked, table: Table | None, by: Yardsticks) -> Utility:
-    """Single values, but not the true ones: what they lose is how far they moved, which the table tells."""
-    unknown = Utility(None, None, None, None, None, {})
-    if table is None:
-        return unknown
-    moved = masking(release, table)
-    return replace(unknown, per_attribute=moved.per_attribute or {}, iloss=moved.iloss, masking=moved)
-
-
-def _tallied(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
-    """What cells blur is what their people do not have in common; counts of values are off by their noise."""
-    size, rows = release.tallies.size, release.rows
-    blurred = {
-        attribute.name: float(size @ _spread(attribute, counts) / rows)
-        for attribute, counts in zip(release.quasi, release.tallies.columns, strict=True)
-    }
-    off = math.sqrt(variance(release.epsilon) * release.fields) / (rows / len(release.counts))
-    return Utility(
-        gcp=float(np.mean(list(blurred.values()))),
-        gcp_set=None,
-        ail=None,
-        discernibility=int((size**2).sum()),
-        average_class_size=rows / len(size),
-        per_attribute=blurred,
-        iloss=sum(blurred.values()),
-        value_error=off,
-    )
-
-
-def _spread(attribute: Attribute, counts: Counts) -> Floats:
-    """How much of its domain each cell spans: numbers by width, categories by how many of them occur."""
-    low, high = counts.value[counts.start[:-1]], counts.value[counts.start[1:] - 1]
-    if attribute.kind == "numeric":
-        return np.asarray(attribute.scaled[high] - attribute.scaled[low])
-    return (counts.distinct - 1) / max(attribute.size - 1, 1)
-
-
-MEASURES: dict[str, Callable[[Any, Table | None, Yardsticks], Utility]] = {
-    "generalized": _generalized,
-    "perturbed": _perturbed,
-    "bucketized": _bucketized,
-    "masked": _masked,
-    "tallied": _tallied,
-}
 
 
 def _check_names(release: Published, names: list[str]) -> None:
@@ -208,52 +125,3 @@ def _check_names(release: Published, names: list[str]) -> None:
             raise UnknownColumn(
                 f"{name!r} is not a quasi-identifier of the release", allowed=listing(known), hint=nearest(name, known)
             )
-
-
-def _range_loss(attribute: Attribute, cells: Cells, size: int | None) -> Floats:
-    ends = None if attribute.kind == "categorical" else cells.ends()
-    if ends is None:
-        return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
-    part: Floats = attribute.scaled[ends[1]] - attribute.scaled[ends[0]]
-    return part if size is None else _ratio(part * attribute.span, size - 1)
-
-
-def _set_loss(domain: Attribute | None, attribute: Attribute, cells: Cells, size: int | None) -> Floats | None:
-    """None when a range was read back and the values that occur inside it are not known."""
-    if cells.complete:
-        return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
-    if domain is None:
-        return None
-    return _count_loss(cells.values_shown(attribute, domain), size or domain.size)
-
-
-def _domain(attribute: Attribute, table: Table | None) -> Attribute | None:
-    """The attribute with all values that occur: from the table, or the release's own when it was never written."""
-    return None if table is None else table.attribute(attribute.name)
-
-
-def _information_loss(attribute: Attribute, cells: Cells, tree: Hierarchy | None) -> Floats:
-    """Leaves under the lowest common ancestor of what a box shows; without a hierarchy the tree is flat."""
-    own = attribute.hierarchy
-    if own is not None and tree is not None:
-        raise BadValue(f"{attribute.name!r} was released with a hierarchy of its own", allowed="no other one")
-    along = tree if own is None else own
-    if along is not None:
-        under = cells.leaves_under(attribute, along)
-        return np.where(under > 1, under / along.leaf_count, 0.0)
-    if attribute.kind == "numeric":
-        return _range_loss(attribute, cells, None)
-    return (cells.values_shown(attribute) > 1).astype(np.float64)
-
-
-def _leaves(attribute: Attribute) -> int:
-    return attribute.size if attribute.hierarchy is None else attribute.hierarchy.leaf_count
-
-
-def _count_loss(shown: npt.NDArray[Any], size: int) -> Floats:
-    return _ratio((shown - 1).astype(np.float64), size - 1)
-
-
-def _ratio(part: Floats, whole: float) -> Floats:
-    """A constant attribute cannot lose anything."""
-    return part / whole if whole > 0 else np.zeros(len(part))

@@ -17,16 +17,23 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue
-from oneoff.releases import Exact, Generalized, Perturbed, Published, Tallied, of_kind
+from oneoff.releases import Exact, Published, of_kind
 from oneoff.releases.exact import ValuesShown
-from oneoff.releases.published import renamed
 from oneoff.table import Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["ESTIMATES", "MOST_CELLS", "QueryErrors", "Workload", "query_errors", "random_queries"]
+__all__ = [
+    "MOST_CELLS",
+    "QueryErrors",
+    "Workload",
+    "from_cells",
+    "from_records",
+    "query_errors",
+    "random_queries",
+]
 
 MOST_CELLS = 60_000_000
 
@@ -80,7 +87,9 @@ def random_queries(
 
 def query_errors(release: Published, table: Table, queries: Workload) -> QueryErrors:
     """How far the estimates of a recipient are from the truth."""
-    estimate = of_kind(ESTIMATES, release, "no queries are answered from")(release, table, queries)
+    estimated: Callable[[Any, Table, Workload], Floats]
+    estimated = of_kind("oneoff.utility", "estimate", release, "no queries are answered from")
+    estimate = estimated(release, table, queries)
     true = _one_each(table.values, table)
     truth = _answers(queries, lambda columns: _cube(table, columns, table.codes, true))
     asked = truth > 0
@@ -105,10 +114,14 @@ def _sparse(shown: ValuesShown, table: Table) -> csr_array:
     return member @ values if lists > 1 else values
 
 
+def _added_up(found: Floats, first: int, last: int) -> float:
+    return float(found[first : last + 1].sum())
+
+
 def _answers(
     queries: Workload,
     cube_of: Callable[[tuple[int, ...]], Floats],
-    answer: Callable[[Floats, int, int], float] = lambda found, first, last: float(found[first : last + 1].sum()),
+    answer: Callable[[Floats, int, int], float] = _added_up,
 ) -> Floats:
     """For every query, what `answer` makes of the histogram of values among the people it asks for.
 
@@ -153,26 +166,7 @@ def _corner_sum(cube: Floats, low: Ints, high: Ints) -> Floats:
     return part
 
 
-def _from_boxes(release: Generalized, table: Table, queries: Workload) -> Floats:
-    """People are spread as the tallies of their group say, or evenly over what their box shows."""
-    shares = [release.share_below(j, known) for j, known in enumerate(table.quasi)]
-    width = len(table.counts)
-    people = np.bincount(release.box.astype(np.int64) * width + release.values, minlength=release.boxes * width)
-    return _expected(shares, people.reshape(release.boxes, width), queries)
-
-
-def _from_tallies(release: Tallied, table: Table, queries: Workload) -> Floats:
-    """People of a cell have the values of its field, as far as noisy counts tell, and any of its codes."""
-    names = [release.place_of(attribute.name) for attribute in table.quasi]
-    shares = [
-        release.tallies.share_below(j, renamed(release.quasi[j], table.quasi[i]), table.quasi[i].size)
-        for i, j in enumerate(names)
-    ]
-    part = release.tallies.size / release.people[release.field]
-    return _expected(shares, part[:, None] * release.estimates[release.field], queries)
-
-
-def _expected(shares: list[npt.NDArray[np.float32]], people: npt.NDArray[Any], queries: Workload) -> Floats:
+def from_cells(shares: list[npt.NDArray[np.float32]], people: npt.NDArray[Any], queries: Workload) -> Floats:
     """shares[j][box, c] of the people[box, v] with value v have a code of attribute j below c, independently."""
     from oneoff.kernels.queries import expected_counts
 
@@ -189,27 +183,9 @@ def _expected(shares: list[npt.NDArray[np.float32]], people: npt.NDArray[Any], q
     return found
 
 
-def _from_records(release: Exact, table: Table, queries: Workload) -> Floats:
-    """The records as they are."""
+def from_records(
+    release: Exact, table: Table, queries: Workload, answer: Callable[[Floats, int, int], float] = _added_up
+) -> Floats:
+    """The records as they are; `answer` makes a count of the histogram of values on those that a query asks for."""
     codes, shown = release.codes_in(table), _sparse(release.values_shown(), table)
-    return _answers(queries, lambda columns: _cube(table, columns, codes, shown))
-
-
-def _from_perturbed(release: Perturbed, table: Table, queries: Workload) -> Floats:
-    """Published counts led back through the channel, never fewer than none and never more than the people meant."""
-    inverse = np.linalg.inv(release.channel.matrix)
-    codes, shown = release.codes_in(table), _sparse(release.values_shown(), table)
-
-    def estimate(found: Floats, first: int, last: int) -> float:
-        return float(np.clip(inverse[first : last + 1].sum(axis=0) @ found, 0.0, found.sum()))
-
-    return _answers(queries, lambda columns: _cube(table, columns, codes, shown), estimate)
-
-
-ESTIMATES: dict[str, Callable[[Any, Table, Workload], Floats]] = {
-    "generalized": _from_boxes,
-    "perturbed": _from_perturbed,
-    "bucketized": _from_records,
-    "masked": _from_records,
-    "tallied": _from_tallies,
-}
+    return _answers(queries, lambda columns: _cube(table, columns, codes, shown), answer)

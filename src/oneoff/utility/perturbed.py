@@ -1,0 +1,43 @@
+"""What perturbed values are still good for: the people meant are known, and what they show is led back through the
+channel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from oneoff.releases import Perturbed
+from oneoff.table import Table
+from oneoff.table.arrays import Floats
+from oneoff.utility.aggregates import Aggregates, Answers, columns_of, sums
+from oneoff.utility.loss import Utility, Yardsticks, nothing_blurred
+from oneoff.utility.workload import Workload, from_records
+
+__all__ = ["answer", "estimate", "measure"]
+
+
+def measure(release: Perturbed, table: Table | None, by: Yardsticks) -> Utility:
+    people, matrix = release.counts / release.rows, release.channel.matrix
+    inverse = np.linalg.inv(matrix)
+    variance = (inverse**2).sum(axis=0) @ (matrix @ people) - 1  # of all reconstructed counts, for each person
+    error = float(np.sqrt(max(variance, 0.0) * len(people) / release.rows))
+    return replace(nothing_blurred(release), retention=float(np.diag(matrix) @ people), value_error=error)
+
+
+def estimate(release: Perturbed, table: Table, queries: Workload) -> Floats:
+    """Published counts led back through the channel, never fewer than none and never more than the people meant."""
+    inverse = np.linalg.inv(release.channel.matrix)
+
+    def led_back(found: Floats, first: int, last: int) -> float:
+        return float(np.clip(inverse[first : last + 1].sum(axis=0) @ found, 0.0, found.sum()))
+
+    return from_records(release, table, queries, led_back)
+
+
+def answer(release: Perturbed, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
+    """Sums led back through the channel, never beyond those of people who all have the least or the greatest value."""
+    weight: Floats = np.linalg.solve(release.channel.matrix.T, numbers).astype(np.float64)
+    found = sums(columns_of(release, table), weight[release.values], queries)
+    people = found[:, 0]
+    return Answers(np.stack((people, np.clip(found[:, 1], people * numbers.min(), people * numbers.max())), axis=1))
