@@ -267,4 +267,4 @@ def test_columns_to_keep_are_values_too() -> None:
 
     roles = {**SAMPLE_ROLES, "quasi": ("age", "gender"), "keep": ("race",)}
     with pytest.raises(RoleConflict, match="values, too"):
-        publish(oneoff.read_table(sample(300, seed=1), **roles), "beta-likeness:3", method="tallies")
+        publish(oneoff.read_table(sample(900, seed=1), **roles), "beta-likeness:3", method="tallies")

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from oneoff.models.odds import highest_belief
-from oneoff.releases.noise import SENSITIVITY, consistent, noisy, variance, whole
+from oneoff.releases.noise import consistent, noisy, sensitivity, variance, variance_of_sum
 
 EPSILONS = (0.1, math.log(2), math.log(4), 3.0)
 
 
-def probability(x: int, epsilon: float) -> float:
+def probability(x: int, epsilon: float, most: int = 2) -> float:
     """Of noise x, from the definition: a constant times exp(-|x| eps / 2)."""
-    share = math.exp(-epsilon / 2)
+    share = math.exp(-epsilon / most)
     return (1 - share) / (1 + share) * share ** abs(x)
 
 
@@ -40,7 +40,7 @@ def test_noise_has_the_distribution_it_should(epsilon: float, seeded: bool) -> N
     found = np.array([(drawn == x).sum() for x in inside])
     rest = draws - expected.sum(), draws - found.sum()
     assert chisquare([*found, rest[1]], [*expected, rest[0]]).pvalue > 1e-5
-    assert drawn.var() == pytest.approx(variance(epsilon), rel=0.1)
+    assert drawn.var() == pytest.approx(variance(epsilon, 4), rel=0.1)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -52,7 +52,21 @@ def test_one_changed_value_changes_no_probability_by_more_than_promised(epsilon:
     ]
     assert max(ratios) == pytest.approx(math.exp(epsilon), rel=1e-9)
     assert min(ratios) == pytest.approx(math.exp(-epsilon), rel=1e-9)
-    assert SENSITIVITY == 2
+    assert sensitivity(3) == 2
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_of_two_values_one_is_counted(epsilon: float) -> None:
+    """The first has noise for a difference of 1, the second is the rest of the people, whose number is no secret."""
+    assert sensitivity(2) == 1
+    ratios = [probability(x - 3, epsilon, 1) / probability(x - 2, epsilon, 1) for x in range(-9, 15)]
+    assert max(ratios) == pytest.approx(math.exp(epsilon), rel=1e-9)
+    true, rng = np.tile([[7, 4]], (4000, 1)), np.random.default_rng(1)
+    for drawn in (noisy(true, epsilon, rng), noisy(true, epsilon)):
+        assert (drawn.sum(axis=1) == 11).all()
+        assert drawn[:, 0].var() == pytest.approx(variance(epsilon, 2), rel=0.25)
+    assert variance(epsilon, 2) == pytest.approx(variance(2 * epsilon, 3))
+    assert [variance_of_sum(epsilon, 2, wanted) for wanted in range(3)] == [0, variance(epsilon, 2), 0]
 
 
 @pytest.mark.parametrize("prior", [(0.5, 0.3, 0.2), (0.9, 0.05, 0.05)])
@@ -80,20 +94,14 @@ def test_no_belief_moves_further_than_its_bound(prior: tuple[float, ...], knows:
 
 
 @given(st.data())
-def test_whole_counts_are_people(data: st.DataObject) -> None:
+def test_counts_are_moved_to_add_up(data: st.DataObject) -> None:
     fields, values = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5))
     people = np.array(data.draw(st.lists(st.integers(1, 40), min_size=fields, max_size=fields)))
     cells = st.lists(st.integers(-30, 60), min_size=fields * values, max_size=fields * values)
     counts = np.array(data.draw(cells)).reshape(fields, values)
-    assert consistent(counts, people).sum(axis=1) == pytest.approx(people)
-    made = whole(counts, people, np.random.default_rng(1))
-    assert (made >= 0).all()
-    assert (made.sum(axis=1) == people).all()
-
-
-def test_counts_without_noise_stay_as_they_are() -> None:
-    counts = np.array([[3, 0, 2], [1, 4, 0], [0, 0, 7]])
-    assert whole(counts, counts.sum(axis=1), np.random.default_rng(1)).tolist() == counts.tolist()
+    moved = consistent(counts, people)
+    assert moved.sum(axis=1) == pytest.approx(people)
+    assert np.ptp(moved - counts, axis=1) == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -104,4 +112,4 @@ def test_estimates_are_right_on_average(estimate: Callable[..., np.ndarray]) -> 
     drawn = np.array([estimate(noisy(true, 0.8, rng), people) for _ in range(20_000)])
     spread = drawn.std(axis=0) / math.sqrt(len(drawn))
     assert (np.abs(drawn.mean(axis=0) - true) < 5 * spread).all()
-    assert drawn.var(axis=0) == pytest.approx(variance(0.8) * (1 - 1 / 3), rel=0.05)
+    assert drawn.var(axis=0) == pytest.approx(variance_of_sum(0.8, 3), rel=0.05)

@@ -1,9 +1,9 @@
 """Tallies: cells of people with the tallies of their columns, noisy counts of values for fields of cells, plain rows.
 
 Nothing else about values goes out, no exact total either. Estimates come from the noisy counts as they were drawn,
-moved only so that those of a field add up to its people: right on average, with a standard error known in advance. The
-plain rows are made from the same counts: one row for each person with the columns and types of the table, but no row is
-anybody's.
+moved only so that those of a field add up to its people: right on average, with a standard error known in advance. What
+they say about the cells of a field is fitted (`regression.py`). The plain rows are made from the same estimates: a row
+for each person, with the columns and types of the table, but no row is anybody's.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
 from oneoff.releases.estimate import Estimate, estimated
-from oneoff.releases.noise import consistent, noisy, variance, whole
+from oneoff.releases.noise import consistent, noisy, sensitivity, variance_of_sum
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
+from oneoff.releases.regression import Regression, regression
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Flags, Floats, Ints
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,9 +35,14 @@ if TYPE_CHECKING:
 __all__ = ["Tallied", "tally"]
 
 _ROWS = (
-    "rows are not people: inside a cell every column was shuffled by itself, and values were dealt out inside a field "
-    "from noisy counts; a count of equal rows says nothing about k"
+    "rows are not people: inside a cell every column was shuffled by itself, and values were dealt out as noisy counts "
+    "of fields say; a count of equal rows says nothing about k"
 )
+_NOISE = {
+    1: "two-sided geometric of scale 1 / epsilon, on the first value of a field; the second has the rest of its people",
+    2: "two-sided geometric of scale 2 / epsilon, on every count",
+}
+_UNIT = 2**30  # of a person, so that dealing is exact and the same on every machine
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -79,6 +85,11 @@ class Tallied(Published):
         """[field, value]: how many people, right on average."""
         return consistent(self.noisy, self.people)
 
+    @cached_property
+    def fitted(self) -> Regression:
+        """What the estimates say about cells."""
+        return _fitted(self.quasi, self.tallies, self.field, self.noisy, self.epsilon)
+
     # --- files
 
     def to_arrow(self) -> pyarrow.Table:
@@ -87,7 +98,7 @@ class Tallied(Published):
 
     def microdata(self, seed: int | None = None) -> pyarrow.Table:
         """Other plain rows from the same counts, for multiple imputation."""
-        return self._plain(*plain_rows(self.tallies, self.field, self.noisy, np.random.default_rng(seed)))
+        return self._plain(*plain_rows(self.fitted, np.random.default_rng(seed)))
 
     def _plain(self, codes: Codes, values: Codes) -> pyarrow.Table:
         import pyarrow as pa
@@ -124,7 +135,7 @@ class Tallied(Published):
             "cells": self.tallies.groups,
             "fields": self.fields,
             "epsilon": self.epsilon,
-            "noise": "two-sided geometric of scale 2 / epsilon, on every count",
+            "noise": _NOISE[sensitivity(self.noisy.shape[1])],
             "prior_is": "noisy",
             "microdata": _ROWS,
         }
@@ -165,27 +176,26 @@ class Tallied(Published):
 
     # --- counting
 
-    def weights(self, asked: Sequence[Condition]) -> tuple[Floats, float]:
-        """The part of each field's people with these quasi-identifiers, and the most that can be meant in all.
-
-        Columns are taken to be independent inside a cell.
-        """
-        size, terms = self.tallies.size, []
-        for each in asked:
-            j = self.place_of(each.column)
-            terms.append(self.tallies.people(j, each.holds(self.quasi[j].labels)))
-        meant = size * np.prod([term / size for term in terms], axis=0) if terms else size.astype(np.float64)
-        most = float(meant_between(terms, size)[1].sum()) if terms else float(size.sum())
-        return np.bincount(self.field, weights=meant, minlength=self.fields) / self.people, most
-
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """Noise and spread add up: who of a field is meant is as good as drawn from its people."""
-        weight, most = self.weights(asked)
-        with_value = self.estimates[:, wanted].sum(axis=1)
-        share, values = np.clip(with_value / self.people, 0, 1), self.noisy.shape[1]
-        noise = variance(self.epsilon) * wanted.sum() * (1 - wanted.sum() / values) * float(weight @ weight)
-        drawn = self.people**2 / np.maximum(self.people - 1, 1) * weight * (1 - weight) * share * (1 - share)
-        return estimated(float(weight @ with_value), math.sqrt(max(noise + float(drawn.sum()), 0.0)), most)
+        holds = self._holds(asked)
+        meant, values = self.fitted.meant(holds), self.noisy.shape[1]
+        reach, part = self.fitted.weights(meant), meant.fields / self.people
+        noise = variance_of_sum(self.epsilon, values, int(wanted.sum())) * float(reach @ reach)
+        share = np.clip(self.estimates[:, wanted].sum(axis=1) / self.people, 0, 1)
+        drawn = self.people**2 / np.maximum(self.people - 1, 1) * part * (1 - part) * share * (1 - share)
+        terms = [self.tallies.people(j, each) for j, each in holds.items()]
+        most = float(meant_between(terms, self.tallies.size)[1].sum()) if terms else float(self.rows)
+        return estimated(self.fitted.people(meant, wanted), math.sqrt(max(noise + float(drawn.sum()), 0.0)), most)
+
+    def _holds(self, asked: Sequence[Condition]) -> dict[int, Flags]:
+        """For each column that is asked about, which of its codes will do."""
+        found: dict[int, Flags] = {}
+        for each in asked:
+            j = self.place_of(each.column)
+            holds = each.holds(self.quasi[j].labels)
+            found[j] = found[j] & holds if j in found else holds
+        return found
 
 
 def _described(attribute: Attribute) -> dict[str, Any]:
@@ -205,18 +215,39 @@ def _read_counts(frame: pyarrow.Table, sensitive: Attribute, fields: int) -> Int
     return np.asarray(count.reshape(fields, sensitive.size))
 
 
-def plain_rows(tallies: ColumnTallies, field: Ints, counts: Ints, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Rows that agree with the tallies of every cell and, as far as whole people can, with the noisy counts."""
+def _fitted(
+    quasi: Sequence[Attribute], tallies: ColumnTallies, field: Ints, counts: Ints, epsilon: float
+) -> Regression:
+    people = np.bincount(field, weights=tallies.size).astype(np.int64)
+    return regression(
+        quasi, tallies, field, consistent(counts, people), variance_of_sum(epsilon, counts.shape[1])
+    )  # fmt: skip
+
+
+def plain_rows(fitted: Regression, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Rows with the tallies of every cell, and with values as the estimates say: none is ever short of a person.
+
+    Rows are dealt with cell after cell. Everybody adds to what is due of each value, and gets the one most is due of.
+    """
+    from oneoff.kernels.dealing import deal_values
+
+    tallies = fitted.tallies
     cell = np.repeat(np.arange(tallies.groups), tallies.size)
-    people, rows = np.bincount(field, weights=tallies.size).astype(np.int64), len(cell)
+    rows = len(cell)
     columns = [tallies.expanded(j)[np.lexsort((rng.random(rows), cell))] for j in range(len(tallies.columns))]
-    number = whole(counts, people, rng)
-    values = np.empty(rows, dtype=np.int32)
-    values[np.lexsort((rng.random(rows), field[cell]))] = np.repeat(
-        np.tile(np.arange(counts.shape[1]), len(counts)), number.ravel()
-    )
+    codes = np.stack(columns, axis=1)
+    level, effect = _in_units(fitted.share + fitted.left, 1), _in_units(np.concatenate(fitted.effect), 0)
+    due = rng.integers(-_UNIT // 2, _UNIT // 2, level.shape[1])
+    values = deal_values(codes, offsets(tallies.widths), effect, level, fitted.field[cell], due, _UNIT)
     order = rng.permutation(rows)
-    return np.stack(columns, axis=1)[order], values[order]
+    return codes[order], values[order]
+
+
+def _in_units(shares: Floats, total: int) -> Ints:
+    """Whole units, in rows that add up to the total."""
+    units = np.rint(shares * _UNIT).astype(np.int64)
+    units[:, 0] += total * _UNIT - units.sum(axis=1)
+    return units
 
 
 def tally(
@@ -238,7 +269,7 @@ def tally(
     np.add.at(true, (plan.field_of_person, table.values), 1)
     drawn = noisy(true, plan.epsilon, rng if seeded else None)
     tallies = tallies_of(table.quasi, table.codes, plan.cells.group)
-    codes, values = plain_rows(tallies, plan.field, drawn, rng)
+    codes, values = plain_rows(_fitted(table.quasi, tallies, plan.field, drawn, plan.epsilon), rng)
     return Tallied(
         quasi=table.quasi,
         sensitive=table.sensitive,

@@ -1,4 +1,4 @@
-"""What noisy tallies are still good for: people of a cell have the values of its field, as far as noisy counts tell."""
+"""What noisy tallies are still good for, counted as a recipient would: with what is fitted to the noisy counts."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import math
 
 import numpy as np
 
+from oneoff.errors import BadValue
 from oneoff.models import Counts
 from oneoff.releases import Tallied
-from oneoff.releases.noise import variance
+from oneoff.releases.noise import variance_of_sum
 from oneoff.releases.published import renamed
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Floats
+from oneoff.table.arrays import Floats, Ints, offsets
 from oneoff.utility.aggregates import Aggregates, Answers
 from oneoff.utility.loss import Utility, Yardsticks
-from oneoff.utility.workload import Workload, from_cells
+from oneoff.utility.workload import MOST_CELLS, Workload
 
 __all__ = ["answer", "estimate", "measure"]
 
@@ -26,7 +27,9 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
         attribute.name: float(size @ _spread(attribute, counts) / rows)
         for attribute, counts in zip(release.quasi, release.tallies.columns, strict=True)
     }
-    off = math.sqrt(variance(release.epsilon) * release.fields) / (rows / len(release.counts))
+    off = math.sqrt(variance_of_sum(release.epsilon, len(release.counts)) * release.fields) / (
+        rows / len(release.counts)
+    )
     return Utility(
         gcp=float(np.mean(list(blurred.values()))),
         gcp_set=None,
@@ -48,24 +51,55 @@ def _spread(attribute: Attribute, counts: Counts) -> Floats:
 
 
 def estimate(release: Tallied, table: Table, queries: Workload) -> Floats:
-    """People of a cell have the values of its field, as far as noisy counts tell, and any of its codes."""
-    names = [release.place_of(attribute.name) for attribute in table.quasi]
-    shares = [
-        release.tallies.share_below(j, renamed(release.quasi[j], table.quasi[i]), table.quasi[i].size)
-        for i, j in enumerate(names)
-    ]
-    part = release.tallies.size / release.people[release.field]
-    return from_cells(shares, part[:, None] * release.estimates[release.field], queries)
+    """`Tallied.count` for many questions at once."""
+    from oneoff.kernels.queries import fitted_counts
+
+    fitted, tallies = release.fitted, release.tallies
+    if tallies.groups * len(release.counts) > 4 * MOST_CELLS:
+        raise BadValue("the release has too many cells for a workload of queries", allowed="fewer cells or values")
+    place = np.array([release.place_of(attribute.name) for attribute in table.quasi])
+    first = offsets([attribute.size for attribute in table.quasi])
+    entries = [tallies.columns[j] for j in place]
+    names = [renamed(release.quasi[j], attribute) for j, attribute in zip(place, table.quasi, strict=True)]
+    effect = np.zeros((int(first[-1]), len(release.counts)))
+    for i, j in enumerate(place):
+        effect[first[i] + names[i]] = fitted.effect[j]
+    begin = offsets([len(counts.value) for counts in entries])
+    found: Floats = fitted_counts(
+        np.stack([counts.start + begin[i] for i, counts in enumerate(entries)]),
+        np.concatenate([names[i][counts.value] + first[i] for i, counts in enumerate(entries)]),
+        np.concatenate([counts.count for counts in entries]),
+        _below(fitted.cells()),
+        _below(effect),
+        _asked(queries, first),
+    )
+    return found
+
+
+def _below(numbers: Floats) -> Floats:
+    """Of all values below v."""
+    below = np.zeros((len(numbers), numbers.shape[1] + 1))
+    np.cumsum(numbers, axis=1, out=below[:, 1:])
+    return below
+
+
+def _asked(queries: Workload, first: Ints) -> Ints:
+    """First and last value, then column, first and last code of each column asked about, codes numbered through."""
+    columns = np.array(queries.columns)[queries.subset]
+    asked = np.empty((len(queries), 2 + 3 * columns.shape[1]), dtype=np.int64)
+    asked[:, 0], asked[:, 1], asked[:, 2::3] = queries.low[:, -1], queries.high[:, -1], columns
+    asked[:, 3::3], asked[:, 4::3] = first[columns] + queries.low[:, :-1], first[columns] + queries.high[:, :-1]
+    return asked
 
 
 def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
-    """Cell by cell: the part of its people that fits, each with the average number of its field."""
+    """Cell by cell: the part of its people that fits, each with the average number of the cell."""
     tallies = release.tallies
     shown = [
         tallies.matrix(j, renamed(a, table.attribute(a.name)), table.attribute(a.name).size) / tallies.size[:, None]
         for j, a in enumerate(release.quasi)
     ]
-    mean = ((release.estimates @ numbers) / release.people)[release.field]
+    mean = (release.fitted.cells() @ numbers) / tallies.size
     found = np.empty((len(queries), 2))
     for q in range(len(queries)):
         meant = tallies.size * np.prod([shown[j] @ allowed for j, allowed in queries.predicates(q)], axis=0)

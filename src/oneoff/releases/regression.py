@@ -1,0 +1,186 @@
+"""What noisy counts of fields tell about the cells inside them: the regression estimator of survey statistics (GREG).
+
+A field counts the values of all its people together. People of its cells differ, though, and how values go with
+quasi-identifiers shows in the other fields. So shares of values are fitted as a sum over columns, by ridge regression
+of the noisy counts of fields on the tallies of their columns; a cell gets what its own tallies predict, and its part of
+what the field's count has beyond the prediction. Cells of a field therefore add up to its noisy count, exactly: whole
+fields are estimated as without a model, and only what lies inside a field gains by it.
+
+How strongly to fit is decided by the likelihood of the noisy counts (random effects of one variance, in units of the
+variance that chance and noise give a count). Nothing but published numbers goes in, so it costs no privacy, and who has
+the release finds the same estimates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oneoff.models import Counts
+from oneoff.releases.tallies import ColumnTallies
+from oneoff.table import Attribute
+from oneoff.table.arrays import Flags, Floats, Ints
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["Meant", "Regression", "regression"]
+
+_KNOTS = 12  # of the broken line that a number is fitted by
+_MOST_FEATURES = 600  # of all columns; rare categories are taken together where there would be more
+_STRENGTHS = np.logspace(-7, 1, 60)  # variance of effects, relative to that of a count
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """share[v] + left[f, v] of the people of field f have v, and effect[j][c, v] more of those with code c of column j.
+
+    field     of every cell
+    effect    adds up to nothing over all people
+    left      what the count of a field has beyond the prediction, for each of its people
+    features  [code, feature] of each column
+    design    [field, feature]: sums over people
+    reach     [field, feature]: what one person more in the count of a field adds to the coefficient of a feature
+    """
+
+    tallies: ColumnTallies
+    field: Ints
+    share: Floats
+    effect: tuple[Floats, ...]
+    left: Floats
+    features: tuple[Floats, ...]
+    design: Floats
+    reach: Floats
+
+    def cells(self) -> Floats:
+        """[cell, value]: how many people."""
+        found: Floats = self.tallies.size[:, None] * (self.share + self.left[self.field])
+        for counts, effect in zip(self.tallies.columns, self.effect, strict=True):
+            found += _matrix(counts, len(effect)) @ effect
+        return found
+
+    def meant(self, asked: Mapping[int, Flags]) -> Meant:
+        """Who has one of the codes asked for in each of these columns; columns are independent inside a cell."""
+        size = self.tallies.size
+        part = {j: self.tallies.people(j, holds) / size for j, holds in asked.items()}
+        all_of = np.prod([*part.values(), np.ones(len(size))], axis=0)
+        codes = []
+        for j, counts in enumerate(self.tallies.columns):
+            other = np.prod([*(each for i, each in part.items() if i != j), np.ones(len(size))], axis=0)
+            weight = counts.count * other[counts.owner] * (asked[j][counts.value] if j in asked else 1)
+            codes.append(_summed(counts.value, weight, self.tallies.widths[j]))
+        return Meant(_summed(self.field, all_of * size, len(self.left)), tuple(codes))
+
+    def people(self, meant: Meant, wanted: Flags) -> float:
+        """How many of them have one of the wanted values."""
+        found = meant.fields @ (self.share + self.left)[:, wanted].sum(axis=1)
+        for codes, effect in zip(meant.codes, self.effect, strict=True):
+            found += codes @ effect[:, wanted].sum(axis=1)
+        return float(found)
+
+    def weights(self, meant: Meant) -> Floats:
+        """What one person more in the count of each field adds to `people`."""
+        weight = meant.fields / np.bincount(self.field, weights=self.tallies.size)
+        features = np.concatenate([codes @ each for codes, each in zip(meant.codes, self.features, strict=True)])
+        found: Floats = weight + self.reach @ (features - weight @ self.design)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Meant:
+    """How many people of each field are meant by a question, and of all columns how many with each code."""
+
+    fields: Floats
+    codes: tuple[Floats, ...]
+
+
+def regression(
+    quasi: Sequence[Attribute], tallies: ColumnTallies, field: Ints, estimates: Floats, noise: float
+) -> Regression:
+    """Fit estimates[field, value], whose noise has this variance, by the tallies of the columns of fields."""
+    people = np.bincount(field, weights=tallies.size)[:, None]
+    share = np.maximum(estimates.sum(axis=0), 1.0)
+    share /= share.sum()
+    features = _features(quasi, tallies)
+    design, excess = _design(tallies, field, features), estimates - people * share
+    spread = np.maximum(noise * np.mean(1 / people) + share * (1 - share), 1e-12)  # of a count, for each person
+    reach = design @ _curb(design / np.sqrt(people), excess / np.sqrt(people * spread)) / people
+    coefficient = reach.T @ excess
+    left = (excess - design @ coefficient) / people
+    ends = np.cumsum([each.shape[1] for each in features])[:-1]
+    effect = tuple(each @ part for each, part in zip(features, np.split(coefficient, ends), strict=True))
+    return Regression(tallies, field, share, effect, left, features, design, reach)
+
+
+def _curb(design: Floats, excess: Floats) -> Floats:
+    """(X'X + 1 / strength)^-1 for the strength of effects under which this excess is most likely."""
+    from scipy.linalg import eigh
+
+    squared, axes = eigh(design.T @ design)
+    kept = squared > max(float(squared.max()), 1e-300) * 1e-9
+    squared, axes = squared[kept], axes[:, kept]
+    along = ((axes.T @ (design.T @ excess)) ** 2).sum(axis=1) / squared
+    rest = max(float((excess**2).sum() - along.sum()), 0.0)
+
+    def unlikely(strength: float) -> float:
+        grown = 1 + strength * squared
+        apart = max(float((along / grown).sum()) + rest, 1e-9)
+        return float(excess.shape[1] * np.log(grown).sum() + excess.size * np.log(apart))
+
+    best = min(_STRENGTHS, key=unlikely)
+    curb: Floats = (axes * (best / (1 + best * squared))) @ axes.T
+    return curb
+
+
+def _design(tallies: ColumnTallies, field: Ints, features: Sequence[Floats]) -> Floats:
+    """[field, feature]: sums over the people of fields."""
+    from scipy.sparse import csr_array
+
+    cells = np.arange(len(field))
+    member = csr_array((np.ones(len(field)), (field, cells)), shape=(int(field.max()) + 1, len(field)))
+    return np.concatenate(
+        [(member @ _matrix(counts, len(f))) @ f for counts, f in zip(tallies.columns, features, strict=True)], axis=1
+    )
+
+
+def _summed(place: Ints, weight: Floats, places: int) -> Floats:
+    return np.asarray(np.bincount(place, weight, places), dtype=np.float64)
+
+
+def _matrix(counts: Counts, width: int) -> csr_array:
+    """[cell, code]: how many people."""
+    from scipy.sparse import csr_array
+
+    return csr_array((counts.count.astype(np.float64), counts.value, counts.start), shape=(counts.groups, width))
+
+
+def _features(quasi: Sequence[Attribute], tallies: ColumnTallies) -> tuple[Floats, ...]:
+    """[code, feature] for each column: a broken line for numbers, a mark for categories; nothing on average.
+
+    A rare feature is given more weight than its people alone would, but less than they would need to count alike.
+    """
+    most, made = max(2, _MOST_FEATURES // len(quasi)), []
+    for attribute, counts in zip(quasi, tallies.columns, strict=True):
+        share = np.bincount(counts.value, counts.count, attribute.size) / tallies.size.sum()
+        line = attribute.kind == "numeric" and attribute.size > _KNOTS
+        marks = _broken_line(share, min(_KNOTS, most)) if line else _marks(share, most)
+        mean = share @ marks
+        made.append((marks - mean) / np.maximum(mean * (1 - mean), 1e-9) ** 0.25)
+    return tuple(made)
+
+
+def _broken_line(share: Floats, knots: int) -> Floats:
+    """Hat functions over the share of people below."""
+    place = np.cumsum(share) - share / 2
+    hats: Floats = np.maximum(0.0, 1 - np.abs(place[:, None] * (knots - 1) - np.arange(knots)))
+    return hats
+
+
+def _marks(share: Floats, most: int) -> Floats:
+    """One for each code, the rare ones together where there are too many."""
+    rank = np.empty(len(share), dtype=np.int64)
+    rank[np.argsort(-share, kind="stable")] = np.arange(len(share))
+    return np.eye(min(len(share), most))[np.minimum(rank, most - 1)]
