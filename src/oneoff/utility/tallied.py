@@ -11,10 +11,11 @@ from oneoff.releases import Tallied
 from oneoff.releases.noise import variance
 from oneoff.releases.published import renamed
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Floats
+from oneoff.table.arrays import Floats, Ints
 from oneoff.utility.aggregates import Aggregates, Answers
+from oneoff.utility.counting import Block, from_cells, tallied_below
 from oneoff.utility.loss import Utility, Yardsticks
-from oneoff.utility.workload import Workload, from_cells
+from oneoff.utility.workload import Workload
 
 __all__ = ["answer", "estimate", "measure"]
 
@@ -49,13 +50,14 @@ def _spread(attribute: Attribute, counts: Counts) -> Floats:
 
 def estimate(release: Tallied, table: Table, queries: Workload) -> Floats:
     """People of a cell have the values of its field, as far as noisy counts tell, and any of its codes."""
-    names = [release.place_of(attribute.name) for attribute in table.quasi]
-    shares = [
-        release.tallies.share_below(j, renamed(release.quasi[j], table.quasi[i]), table.quasi[i].size)
-        for i, j in enumerate(names)
-    ]
+    below = np.concatenate((np.zeros((release.fields, 1)), np.cumsum(release.estimates, axis=1)), axis=1)
     part = release.tallies.size / release.people[release.field]
-    return from_cells(shares, part[:, None] * release.estimates[release.field], queries)
+
+    def people(edges: Ints) -> Block:
+        return lambda cells: below.T[edges][:, release.field[cells]] * part[cells]
+
+    shares = tallied_below(release.tallies, release.quasi, table)
+    return from_cells(release.tallies.groups, shares, people, queries)
 
 
 def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
