@@ -61,6 +61,14 @@ def test_black_box_is_explained_and_the_best_of_the_others_named(rows: Rows) -> 
     assert "black box" not in whole
 
 
+def test_who_stands_against_anyone_stands_against_an_insider(rows: Rows) -> None:
+    joint = rows[1] | {"query_error": 0.2}
+    anyone, reader = rows[2] | {"query_error": 0.1, "against": "anyone"}, rows[2] | {"query_error": 0.05}
+    lines = comparison_lines([joint, anyone, reader], PROMISE)
+    (also,) = (line for line in lines if line.startswith("Least error among those that also stand against an insider"))
+    assert "mondrian, 10.00%;" in also
+
+
 def test_reasons_are_cut_between_words(rows: Rows) -> None:
     assert "joint is not a truth value" in rows[3]["refused"]
     long = rows[3] | {"refused": "reason " * 1000}
