@@ -20,10 +20,11 @@ from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.utility.aggregates import Aggregates, Answers
 from oneoff.utility.counting import counted_below, from_cells, shown_below, tallied_below
 from oneoff.utility.loss import Utility, Yardsticks
-from oneoff.utility.workload import MOST_CELLS, Workload
+from oneoff.utility.workload import Workload
 
 __all__ = ["answer", "estimate", "measure"]
 
+MOST_CELLS = 60_000_000
 _BLOCK = 2_000_000  # cells [query, box] at a time
 
 

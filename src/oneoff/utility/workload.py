@@ -21,9 +21,7 @@ from oneoff.table import Table
 from oneoff.table.arrays import Floats, Ints
 from oneoff.utility.counting import people_meant
 
-__all__ = ["MOST_CELLS", "QueryErrors", "Workload", "estimated_counts", "query_errors", "random_queries"]
-
-MOST_CELLS = 60_000_000
+__all__ = ["QueryErrors", "Workload", "estimated_counts", "query_errors", "random_queries"]
 
 
 @dataclass(frozen=True, eq=False)
