@@ -7,15 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from oneoff.catalog import METHODS
 from oneoff.errors import OneoffError
 from oneoff.models import Model, parse
 from oneoff.publish import publish
-from oneoff.releases import Published
 from oneoff.table import Table
-from oneoff.utility import Workload, query_errors, random_queries
 
 __all__ = ["Comparison", "compare"]
 
@@ -26,9 +22,10 @@ class Comparison:
 
     form          "generalized" quasi-identifiers, which have a loss to compare, "masked" ones, or exact ones with
                   values "perturbed" or "bucketized", which have none
+    count_error   median and mean relative error of the standard workload, beside those of somebody who knows the
+                  overall distribution only (`utility.CountErrors`); None where it cannot be asked
+    query_error   its median, which all methods have to compare
     iloss         what a person loses in all quasi-identifiers together, of generalized and of masked ones
-    query_error   median relative error of 1,000 random count queries, which all of them have; None without a sensitive
-                  value, or where there are too many values
     worst         the belief nearest to what is allowed; where the promise is about single columns, in one of them
     recognised    the probability of recognising a person, on average, which means the same for all of them; for masked
                   records it is that of somebody who knows the hidden groups and the probabilities
@@ -41,9 +38,10 @@ class Comparison:
     refused: str = ""
     holds: bool | None = None
     form: str = ""
+    count_error: dict[str, float] | None = None
+    query_error: float | None = None
     gcp: float | None = None
     iloss: float | None = None
-    query_error: float | None = None
     worst: float | None = None
     allowed: float | None = None
     recognised: float | None = None
@@ -81,12 +79,11 @@ def compare(
         if methods
         else [(name, {}) for name, each in METHODS.items() if each.serves_promise(model) and not each.comparator]
     )
-    queries = _queries(table, seed)
     found = []
     for done, (name, options) in enumerate(chosen):
         if report is not None:
             report(name, done / len(chosen))
-        found.append(_run(table, model, name, options, seed, queries))
+        found.append(_run(table, model, name, options, seed))
     return found
 
 
@@ -96,38 +93,22 @@ def _method(text: str) -> tuple[str, dict[str, str]]:
     return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _queries(table: Table, seed: int | None) -> Workload | None:
-    """The same questions for all."""
-    if table.sensitive is None:
-        return None
-    attributes = min(3, len(table.quasi))
-    return random_queries(table, 1000, attributes=attributes, rng=np.random.default_rng(seed))
-
-
-def _error(release: Published, table: Table, queries: Workload | None) -> float | None:
-    try:
-        return None if queries is None else query_errors(release, table, queries).median
-    except OneoffError:  # too many values for it, or no query means anybody
-        return None
-
-
-def _run(
-    table: Table, model: Model, name: str, options: dict[str, str], seed: int | None, queries: Workload | None
-) -> Comparison:
+def _run(table: Table, model: Model, name: str, options: dict[str, str], seed: int | None) -> Comparison:
     began = time.process_time()
     try:
         outcome = publish(table, model, method=name, seed=seed, options=options)
     except OneoffError as error:
         return Comparison(name, options, refused=str(error))
-    cpu_seconds, verdict = time.process_time() - began, outcome.verdict
+    cpu_seconds, verdict, counted = time.process_time() - began, outcome.verdict, outcome.utility.count_error
     return Comparison(
         method=name,
         options=options,
         holds=verdict.holds,
         form=outcome.release.form,
+        count_error=None if counted is None else counted.as_dict(),
+        query_error=None if counted is None else counted.median,
         gcp=outcome.utility.gcp,
         iloss=outcome.utility.iloss,
-        query_error=_error(outcome.release, table, queries),
         worst=verdict.worst,
         allowed=verdict.witness.allowed,
         recognised=verdict.risk_after.average,

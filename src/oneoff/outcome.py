@@ -46,6 +46,7 @@ class Outcome:
             "worst": self.judged["worst"],
             "allowed": self.verdict.witness.allowed,
             "stands_against": str(self.release.against),
+            "count_error": self.utility.as_dict()["count_error"],
             "gcp": self.utility.gcp,
             "rows": self.release.rows,
             "groups": self.verdict.groups,

@@ -23,16 +23,17 @@ from tests.command_line import Answer, oneoff
 
 ROLES = ("--quasi", "age,gender,education,country", "--sensitive", "occupation", "--identifiers", "person")
 SUMMARY = {
-    "method", "guarantee", "holds", "worst", "allowed", "stands_against", "gcp", "rows", "groups", "suppressed",
-    "seconds", "reason", "levels", "masked", "utility", "notices", "out", "withheld",
+    "method", "guarantee", "holds", "worst", "allowed", "stands_against", "count_error", "gcp", "rows", "groups",
+    "suppressed", "seconds", "reason", "levels", "masked", "utility", "notices", "out", "withheld",
 }  # fmt: skip
 VERDICT = {
     "guarantee", "holds", "worst", "witness", "checked_against", "rows", "groups", "people_above", "parts", "levels",
     "risk_before", "risk_after", "certain", "problems",
 }  # fmt: skip
+COUNT_ERROR = ["queries", "median", "mean", "overall_median", "overall_mean"]
 UTILITY = {
-    "gcp", "gcp_set", "ail", "discernibility", "average_class_size", "per_attribute", "retention", "value_error",
-    "msbs", "bucket_loss", "iloss", "masking",
+    "count_error", "uncounted", "gcp", "gcp_set", "ail", "discernibility", "average_class_size", "per_attribute",
+    "retention", "value_error", "msbs", "bucket_loss", "iloss", "masking",
 }  # fmt: skip
 COMMANDS = {
     "demo": ["--out", "--rows", "--guarantee", "--overwrite", "--verbose", "--json"],
@@ -185,6 +186,9 @@ def test_anonymize_as_json(people_csv: Path, tmp_path: Path) -> None:
     assert 0 < found["gcp"] < 1
     assert found["seconds"] > 0
     assert set(found["utility"]) == UTILITY
+    assert list(found["count_error"]) == COUNT_ERROR
+    assert found["count_error"] == found["utility"]["count_error"]
+    assert json.loads((out / "private" / "summary.json").read_text())["count_error"] == found["count_error"]
     assert found["notices"] == ["dropped 3 column(s) that have no role: marital, race, workclass"]
     assert answer.err.startswith("notice: dropped 3")
     assert found["groups"] == published(out)["group"].n_unique()
@@ -570,8 +574,11 @@ def test_audit_by_another_promise(made: Path) -> None:
 def test_utility(made: Path) -> None:
     answer = oneoff("utility", made)
     assert answer.status == 0
-    assert "GCP" in answer.out
+    assert answer.out.startswith("What it costs: A typical count is off by ")
+    assert answer.out.index("test counts") < answer.out.index("GCP") < answer.out.index("AIL")
     found = oneoff("utility", made, "--json").json
+    assert next(iter(found)) == "count_error"
+    assert f"A typical count is off by {found['count_error']['median']:.2%}" in answer.out
     assert set(found) == UTILITY
     assert set(found["per_attribute"]) == {"age", "gender", "education", "country"}
     assert found["gcp_set"] is not None
@@ -581,8 +588,10 @@ def test_utility_without_the_table_leaves_out_what_it_cannot_know(release: Path,
     whole = oneoff("utility", release, "--json").json
     shutil.rmtree(release / "private")
     alone = oneoff("utility", release / "public", "--json").json
-    assert alone["gcp_set"] is None
-    assert alone == {**whole, "gcp_set": None}
+    assert list(whole["count_error"]) == COUNT_ERROR
+    unknown = {"count_error": None, "uncounted": "how far counts are off cannot be measured without the table"}
+    assert alone == {**whole, **unknown, "gcp_set": None}
+    assert oneoff("utility", release / "public").out.startswith("What it costs: How far counts are off cannot be")
     again = oneoff("utility", release / "public", "--table", people_csv, "--json").json
     assert again == whole
 

@@ -48,7 +48,7 @@ def test_one_screen(run: str, people_csv: Path, tmp_path: Path) -> None:
     assert made.status == 0, made.err
     assert one_screen(made, tmp_path), made.out
     assert made.out.startswith("The promise holds")
-    assert "\nWhat it costs: " in made.out
+    assert "\nWhat it costs: A typical count is off by " in made.out
     assert "\nProbability of recognising a person" in made.out
     assert f"Written: {out}/public (to hand out) and {out}/private (to keep)." in made.out
     for command in ("audit", "verify", "utility"):

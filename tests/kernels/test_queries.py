@@ -1,15 +1,35 @@
-"""Expected counts, one box and one attribute after the other."""
+"""Many queries at once, against one query, one box and one record after the other."""
 
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneoff.kernels.queries import expected_counts, fitted_counts
+from oneoff.kernels import queries as kernels
+
+Queries = tuple[Any, Any, Any]
+
+
+def some_queries(rng: np.random.Generator, sizes: list[int], values: int, number: int = 6) -> Queries:
+    """(named, low, high) of queries on none to all columns; what means nothing is out of any domain."""
+    named = np.full((number, len(sizes)), -1)
+    low, high = np.full((2, number, len(sizes) + 1), 10**6)
+    for q in range(number):
+        for i, j in enumerate(rng.permutation(len(sizes))[: rng.integers(0, len(sizes) + 1)]):
+            named[q, i] = j
+            low[q, i], high[q, i] = np.sort(rng.integers(0, sizes[j], 2))
+        low[q, -1], high[q, -1] = np.sort(rng.integers(0, values, 2))
+    return named, low, high
+
+
+def conditions(queries: Queries, q: int) -> list[tuple[int, int, int]]:
+    named, low, high = queries
+    return [(int(j), int(low[q, i]), int(high[q, i])) for i, j in enumerate(named[q]) if j >= 0]
 
 
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(0, 3), st.integers(1, 5))
@@ -18,23 +38,73 @@ def test_people_times_the_parts_that_are_asked_for(seed: int, boxes: int, attrib
     size = rng.integers(1, 5, attributes)
     parts = [rng.dirichlet(np.ones(codes), boxes) * rng.integers(0, 2, (boxes, codes)) for codes in size]
     counts = rng.integers(0, 4, (boxes, values))
-    queries, expected = np.full((6, 2 + 2 * attributes), -1), np.zeros(6)
+    queries, expected = np.full((6, 2 + 2 * attributes), -1), np.ones(6)
     first = np.concatenate(([0], np.cumsum(size + 1)))
     for q in range(6):
         low, high = np.sort(rng.integers(0, values, 2))
-        queries[q, :2] = low, high
+        queries[q, :2] = low, high + 1
         asked = []
         for place, j in enumerate(rng.permutation(attributes)[: rng.integers(0, attributes + 1)]):
             a, b = np.sort(rng.integers(0, size[j], 2))
             queries[q, 2 + 2 * place : 4 + 2 * place] = first[j] + a, first[j] + b + 1
             asked.append(parts[j][:, a : b + 1].sum(axis=1))
-        expected[q] = sum(
+        expected[q] += sum(
             counts[box, low : high + 1].sum() * prod(float(part[box]) for part in asked) for box in range(boxes)
         )
-    below = np.concatenate((np.zeros((boxes, 1), np.int64), np.cumsum(counts, axis=1)), axis=1)
+    below = np.concatenate((np.zeros((boxes, 1)), np.cumsum(counts, axis=1)), axis=1)
     share = [np.concatenate((np.zeros((boxes, 1)), np.cumsum(part, axis=1)), axis=1) for part in parts]
-    found = expected_counts(np.concatenate([np.zeros((boxes, 0)), *share], axis=1).astype(np.float32), below, queries)
+    rows = np.ascontiguousarray(np.concatenate([np.zeros((boxes, 0)), *share], axis=1).T, dtype=np.float32)
+    found = np.ones(6)  # it adds
+    kernels.add_expected(rows, np.ascontiguousarray(below.T), queries, found)
     assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)  # shares are single precision
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 4))
+def test_weights_below_an_edge(seed: int, boxes: int, rows: int) -> None:
+    rng = np.random.default_rng(seed)
+    start = np.concatenate(([0], np.cumsum(rng.integers(0, 4, boxes))))
+    place, weight = rng.integers(0, rows + 2, start[-1]), rng.integers(1, 5, start[-1])
+    found = np.zeros((rows, boxes))
+    kernels.sums_below(start, place, weight, found)
+    for r in range(rows):
+        for b in range(boxes):
+            entries = range(start[b], start[b + 1])
+            assert found[r, b] == sum(weight[e] for e in entries if place[e] <= r)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 12), st.lists(st.integers(1, 4), max_size=3), st.integers(1, 3))
+def test_records_one_by_one(seed: int, records: int, sizes: list[int], values: int) -> None:
+    rng = np.random.default_rng(seed)
+    columns = np.array([rng.integers(0, size, records) for size in sizes], dtype=np.int32).reshape(-1, records)
+    value, queries = rng.integers(0, values, records).astype(np.int32), some_queries(rng, sizes, values)
+    lists = rng.integers(1, 4)
+    row = np.sort(rng.integers(0, lists, records))
+    begin, share = np.searchsorted(row, np.arange(lists + 1)), rng.random(lists * values)
+    shown = (np.arange(lists + 1) * values, np.tile(np.arange(values), lists), share)
+    found, weighed = np.zeros((6, 2), dtype=np.int64), np.zeros((6, 2))
+    kernels.records_meant(columns, value, *queries, found)
+    kernels.weights_meant(columns, begin, shown, *queries, weighed)
+    for q in range(6):
+        low, high = queries[1][q, -1], queries[2][q, -1]
+        meant = [i for i in range(records) if all(a <= columns[j, i] <= b for j, a, b in conditions(queries, q))]
+        assert found[q].tolist() == [len(meant), sum(low <= value[i] <= high for i in meant)]
+        weights = sum(share.reshape(lists, values)[row[i], low : high + 1].sum() for i in meant)
+        assert weighed[q] == pytest.approx([len(meant), weights])
+
+
+def test_more_records_than_a_block() -> None:
+    """Whole blocks and what is left over."""
+    rng = np.random.default_rng(1)
+    columns, value = rng.integers(0, 9, (2, 10_001)).astype(np.int32), rng.integers(0, 5, 10_001).astype(np.int32)
+    named, low, high = some_queries(rng, [9, 9], 5, 20)
+    found = np.zeros((20, 2), dtype=np.int64)
+    kernels.records_meant(columns, value, named, low, high, found)
+    for q in range(20):
+        meant = np.ones(len(value), dtype=bool)
+        for j, a, b in conditions((named, low, high), q):
+            meant &= (columns[j] >= a) & (columns[j] <= b)
+        both = meant & (value >= low[q, -1]) & (value <= high[q, -1])
+        assert found[q].tolist() == [meant.sum(), both.sum()]
 
 
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 3), st.integers(1, 4))
@@ -53,11 +123,12 @@ def test_people_with_the_codes_asked_for_have_other_values(seed: int, cells: int
         start[j, cells] = len(code)
     queries, expected = np.full((6, 2 + 3 * columns), -1), np.zeros(6)
     for q in range(6):
-        queries[q, :2] = low, high = np.sort(rng.integers(0, values, 2))
+        low, high = np.sort(rng.integers(0, values, 2))
+        queries[q, :2] = low, high + 1
         chosen = rng.permutation(columns)[: rng.integers(0, columns + 1)].tolist()
         ends = {j: np.sort(rng.integers(0, width, 2)) for j in chosen}
         for place, j in enumerate(chosen):
-            queries[q, 2 + 3 * place : 5 + 3 * place] = j, *(ends[j] + j * width)
+            queries[q, 2 + 3 * place : 5 + 3 * place] = j, ends[j][0] + j * width, ends[j][1] + j * width + 1
         for c, members in enumerate(codes):
             fits = {j: (a <= members[:, j]) & (members[:, j] <= b) for j, (a, b) in ends.items()}
             if all(each.any() for each in fits.values()):
@@ -73,4 +144,6 @@ def test_people_with_the_codes_asked_for_have_other_values(seed: int, cells: int
         ]
     )
     below = [np.concatenate((np.zeros((len(each), 1)), np.cumsum(each, axis=1)), axis=1) for each in (together, effect)]
-    assert fitted_counts(start, np.array(code), np.array(count), *below, queries) == pytest.approx(expected, abs=1e-9)
+    found = np.zeros(6)
+    kernels.add_fitted(start, np.array(code), np.array(count), *below, queries, found)
+    assert found == pytest.approx(expected, abs=1e-9)

@@ -61,6 +61,14 @@ def test_black_box_is_explained_and_the_best_of_the_others_named(rows: Rows) -> 
     assert "black box" not in whole
 
 
+def test_who_stands_against_anyone_stands_against_an_insider(rows: Rows) -> None:
+    joint = rows[1] | {"query_error": 0.2}
+    anyone, reader = rows[2] | {"query_error": 0.1, "against": "anyone"}, rows[2] | {"query_error": 0.05}
+    lines = comparison_lines([joint, anyone, reader], PROMISE)
+    (also,) = (line for line in lines if line.startswith("Least error among those that also stand against an insider"))
+    assert "mondrian, 10.00%;" in also
+
+
 def test_reasons_are_cut_between_words(rows: Rows) -> None:
     assert "joint is not a truth value" in rows[3]["refused"]
     long = rows[3] | {"refused": "reason " * 1000}
@@ -84,8 +92,27 @@ def test_without_queries_loss_is_drawn_and_what_has_none_is_named() -> None:
     frame = pa.table({"age": list(range(40)), "zip": [i % 7 for i in range(40)]})
     table = read_table(frame, quasi=["age", "zip"])
     found = compare(table, "delta-probability:1/4", methods=["mondrian", "mutual-cover:joint=true"], seed=1)
-    page = comparison_html([row.as_dict() for row in found], "delta-probability:1/4")
+    asked = [row.as_dict() for row in found]
+    assert all(row["query_error"] >= 0 for row in asked), "also without a sensitive column"
+    assert "There is no" not in comparison_html(asked, "delta-probability:1/4")
+    page = comparison_html([row | {"count_error": None, "query_error": None} for row in asked], "delta-probability:1/4")
     assert "There is no loss (GCP) of mutual-cover joint=true." in page
+    assert "Count error:" not in page
+
+
+def test_the_count_error_comes_first(people: Table, rows: Rows) -> None:
+    lines = comparison_lines(rows, PROMISE)
+    assert lines[1].split()[:4] == ["method", "count", "error", "mean"]
+    (groups,) = (line for line in lines if line.startswith("  mondrian"))
+    errors = publish(people, PROMISE, method="mondrian", seed=1).utility.count_error
+    assert errors is not None
+    assert groups.split()[1:3] == [f"{errors.median:.2%}", f"{errors.mean:.2%}"]
+    assert (rows[2]["count_error"], rows[2]["query_error"]) == (errors.as_dict(), errors.median)
+    (meant,) = (line for line in lines if line.startswith("Count error: "))
+    assert f"would be off by {errors.overall_median:.2%} and {errors.overall_mean:.2%}." in meant
+    starts = [line.partition(":")[0] for line in lines if line.startswith("Least")]
+    assert starts[0] == "Least error of count queries"
+    assert starts.index("Least loss among those that keep the promise") > 0
 
 
 def test_when_all_refuse_there_is_no_empty_table(rows: Rows) -> None:

@@ -60,7 +60,15 @@ PAGES: dict[str, Callable[[Table], str]] = {
 
 
 def _refused(reason: str, method: str = "mondrian") -> dict[str, Any]:
-    return {"method": method, "options": {}, "refused": reason, "holds": False, "form": None, "query_error": None}
+    return {
+        "method": method,
+        "options": {},
+        "refused": reason,
+        "holds": False,
+        "form": None,
+        "query_error": None,
+        "count_error": None,
+    }
 
 
 @pytest.fixture(scope="module", params=list(PAGES))

@@ -38,7 +38,7 @@ def test_both_promises_by_their_names(people: Table, joint: bool) -> None:
     assert ("groups and probabilities staying secret" in page) != joint
     assert "P_match" in page
     assert "GCP" not in page, "nothing is said that does not apply"
-    assert page.count("<svg") == (5 if joint else 4), "sizes of hidden groups say nothing about several columns"
+    assert page.count("<svg") == (6 if joint else 5), "sizes of hidden groups say nothing about several columns"
     assert "AIL" not in lines
     assert "of the values are the true ones" in lines
 

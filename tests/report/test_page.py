@@ -13,7 +13,15 @@ from oneoff import Table, audit, models, read_table, sample
 from oneoff.models.adversary import Adversary
 from oneoff.publish import Outcome, publish
 from oneoff.report import report_html
-from oneoff.report.plots import _belief_bins, _size_edges, _size_names, ceilings_plot, loss_plot, matching_plot
+from oneoff.report.plots import (
+    _belief_bins,
+    _size_edges,
+    _size_names,
+    ceilings_plot,
+    error_plot,
+    loss_plot,
+    matching_plot,
+)
 from oneoff.table.sample import SAMPLE_ROLES
 from tests.pages import PageReader
 
@@ -46,7 +54,7 @@ def test_says_the_verdict_the_promises_and_that_it_is_private(page: str, outcome
         assert part.sentence[1:] in read.text
     for heading in ("Who it was checked against", "before and after", "What this page does not say"):
         assert heading in read.text
-    assert read.tags.count("svg") == 4
+    assert read.tags.count("svg") == 5
     for name in outcome.verdict.levels:
         assert name in read.text
 
@@ -96,7 +104,7 @@ def test_without_a_sensitive_column_there_is_nothing_about_values() -> None:
     read = PageReader(report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table))
     assert "may be believed" not in read.text
     assert "How near anyone comes" not in read.text
-    assert read.tags.count("svg") == 2
+    assert read.tags.count("svg") == 3
 
 
 def test_one_person_in_one_group() -> None:
@@ -184,6 +192,7 @@ def test_plots_leave_room_for_wider_letters_than_they_were_measured_with() -> No
     for svg, first, then in (
         (matching_plot(curve), "the right record", "the right value"),
         (ceilings_plot(names, [0.1] * 3, [0.2] * 3), "share in the whole table", "highest belief allowed"),
+        (error_plot({"this release": [0.1] * 3, "overall": [0.2] * 3}), "this release", "overall"),
     ):
         places = _places(svg)
         assert places[then][0] - places[first][0] > WIDEST * len(first) + 16, "the mark before it has its place, too"
@@ -191,10 +200,43 @@ def test_plots_leave_room_for_wider_letters_than_they_were_measured_with() -> No
 
 def test_a_page_of_groups_keeps_its_figures(page: str) -> None:
     names = re.findall(r"<dt>([^<]*)</dt>", page)
-    assert names[:3] == ["people", "groups", "people above a limit"]
-    assert names[3:5] == ["people whose value is certain", "highest probability of recognising anyone"]
+    assert names[:4] == ["what a typical count is off by", "people", "groups", "people above a limit"]
+    assert names[4:6] == ["people whose value is certain", "highest probability of recognising anyone"]
     assert "share of the domain a published value spans" in page
     assert "hidden group" not in page
+
+
+def test_what_counts_are_off_by_comes_first_among_the_costs(page: str, outcome: Outcome, people: Table) -> None:
+    errors = outcome.utility.count_error
+    assert errors is not None
+    assert re.findall(r"<dd>([^<]*)</dd>", page)[0] == f"{errors.median:.2%}"
+    text = PageReader(page).text
+    after = text.index("What it costs", text.index("Private."))
+    places = [
+        text.index(words, after) for words in (errors.sentence(), "share of counts", "share of the domain", "GCP,")
+    ]
+    assert places == sorted(places)
+    rows = re.findall(r'<tr><td>([^<]*)</td><td class="number">([^<]*)</td>', page)
+    assert rows[:3] == [
+        ("count error", f"{errors.median:.2%}"),
+        ("mean count error", f"{errors.mean:.2%}"),
+        ("overall count error", f"{errors.overall_median:.2%}"),
+    ]
+    bare = replace(outcome.utility, count_error=None, uncounted="how far counts are off cannot be told")
+    without = report_html(outcome.as_dict(), outcome.verdict, bare, people)
+    assert "How far counts are off cannot be told. On average" in without
+    assert "typical count" not in without
+    assert "share of counts" not in without
+
+
+def test_the_two_lines_meet_their_medians() -> None:
+    """What is beyond the end of the axis is drawn there; a number stands left of the first line, if there is room."""
+    far, near = error_plot({"ours": [0.0, 0.1, 50.0], "theirs": [0.0, 0.5, 1.0]}), [0.0, 0.0, 0.001]
+    places, right = _places(far), _places(error_plot({"ours": near, "theirs": [0.0, 0.5, 1.0]}))
+    assert places["10.00%"][0] < places["10%"][0]
+    assert places["50.00%"][0] > places["50%"][0]
+    assert right["0.00%"][0] > right["0%"][0]
+    assert max(float(x) for x in re.findall(r"L([\d.]+),", far)) <= 816
 
 
 def test_the_answer_and_the_cost_come_before_the_details(page: str) -> None:
@@ -237,7 +279,7 @@ def test_costs_and_crowds_are_those_of_the_release(
     page = report_html(made.as_dict(), made.verdict, made.utility, people)
     names = re.findall(r"<dt>([^<]*)</dt>", page)
     assert names[-1] == tile
-    assert names[1] == ("buckets" if method == "exact-size" else "groups")
+    assert names[2] == ("buckets" if method == "exact-size" else "groups")
     (note,) = re.findall(r'<p class="note">([^<]*)</p>', page)
     assert note.startswith(crowd)
     assert ("People by the size of the group" in page) == sizes, "buckets hide what people have, not who they are"

@@ -66,7 +66,7 @@ def compare(
     na: options.NaTexts = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Methods side by side on one table: loss, worst belief, people above the limit, seconds. Writes no release."""
+    """Methods side by side: what counts are off by, loss, worst belief, people above the limit. Writes no release."""
     from oneoff.comparison import compare as compare_methods
     from oneoff.report.comparison import comparison_html, comparison_lines
     from oneoff.report.progress import progress_bar

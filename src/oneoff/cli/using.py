@@ -29,7 +29,7 @@ def utility(
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """How much the release blurs, by several measures and by attribute; with --queries, how well it answers."""
+    """What a typical count is off by, then how much is blurred, by attribute; with --queries, other counts and sums."""
     from oneoff.inspection import Queries, measure_folder
     from oneoff.report.text import utility_lines
 

@@ -1,4 +1,4 @@
-"""Many count queries over boxes at once (the loop of `utility.workload`)."""
+"""Many count queries at once, over boxes or over records (the loops of `utility.counting`)."""
 
 from __future__ import annotations
 
@@ -7,69 +7,143 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["expected_counts", "fitted_counts"]
+__all__ = ["add_expected", "add_fitted", "records_meant", "sums_below", "weights_meant"]
 
-_FIRST, _LAST, _COLUMNS = range(3)  # of a query: the values, and where the pairs of columns begin
+_FROM, _BELOW, _PAIRS = range(3)  # of a query over boxes: rows of people, and where the pairs of rows of shares begin
+_BLOCK = 4096  # records at a time, so that their columns stay in the nearest memory for all queries
 
 
 @njit(cache=True)
-def expected_counts(share: Any, people: Any, queries: Any) -> Any:
-    """For every query, the people it can be expected to mean when they are spread as `share` says.
+def sums_below(start: Any, place: Any, weight: Any, found: Any) -> None:
+    """found[r, b]: the sum of the weights of box b at places up to r. Box b has the entries start[b] to start[b + 1];
+    those at places beyond the rows of `found`, which begins with zeros, are left out."""
+    rows, boxes = found.shape
+    for b in range(boxes):
+        for e in range(start[b], start[b + 1]):
+            if place[e] < rows:
+                found[place[e], b] += weight[e]
+    for r in range(1, rows):
+        for b in range(boxes):
+            found[r, b] += found[r - 1, b]
 
-    share[b, c]      part of box b below column c; an attribute has a column for each code and one more
-    people[b, v]     people of box b with a value below v
-    queries[q]       first and last value, then pairs of columns of `share`, from and below; -1 ends the list
+
+@njit(cache=True)
+def add_expected(share: Any, people: Any, queries: Any, found: Any) -> None:
+    """Add to found[q] the people that query q can be expected to mean when they are spread as `share` says.
+
+    share[r, b]     part of box b below an edge; an attribute has a row for each of its edges
+    people[r, b]    people of box b with a value below an edge
+    queries[q]      rows of people, from and below, then pairs of rows of share, from and below; -1 ends the list
     """
-    found = np.zeros(len(queries), np.float64)
+    part = np.empty(share.shape[1], np.float64)
     for q in range(len(queries)):
+        below, above = people[queries[q, _FROM]], people[queries[q, _BELOW]]
+        for b in range(len(part)):
+            part[b] = above[b] - below[b]
+        j = _PAIRS
+        while j < queries.shape[1] and queries[q, j] >= 0:
+            below, above = share[queries[q, j]], share[queries[q, j + 1]]
+            for b in range(len(part)):
+                part[b] *= above[b] - below[b]
+            j += 2
         total = 0.0
-        for b in range(len(share)):
-            part = float(people[b, queries[q, _LAST] + 1] - people[b, queries[q, _FIRST]])
-            j = _COLUMNS
-            while part != 0 and j < queries.shape[1] and queries[q, j] >= 0:
-                part *= share[b, queries[q, j + 1]] - share[b, queries[q, j]]
-                j += 2
-            total += part
-        found[q] = total
-    return found
+        for b in range(len(part)):
+            total += part[b]
+        found[q] += total
 
 
 @njit(cache=True)
-def fitted_counts(start: Any, code: Any, count: Any, people: Any, effect: Any, queries: Any) -> Any:
+def add_fitted(start: Any, code: Any, count: Any, people: Any, effect: Any, queries: Any, found: Any) -> None:
     """The same over cells whose people differ: who has code c has a value by effect[c] more often than others.
 
-    start[j, b]      where the codes of cell b in column j begin, numbered through over columns, with how many have them
-    people[b, v]     people of cell b with a value below v, as far as is known of all of them together
-    effect[c, v]     by how much the share of people with a value below v is larger among those with code c
-    queries[q]       first and last value, then of each column asked about its number, first and last code; -1 ends it
+    start[j, b]     where the codes of cell b in column j begin, numbered through over columns, with how many have them
+    people[b, v]    people of cell b with a value below v, as far as is known of all of them together
+    effect[c, v]    by how much the share of people with a value below v is larger among those with code c
+    queries[q]      values from and below, then of each column asked about its number, codes from and below; -1 ends it
     """
-    found, size = np.zeros(len(queries), np.float64), np.zeros(start.shape[1] - 1, np.float64)
+    size = np.zeros(len(people), np.float64)
     for b in range(len(size)):
-        for k in range(start[0, b], start[0, b + 1]):
-            size[b] += count[k]
+        for e in range(start[0, b], start[0, b + 1]):
+            size[b] += count[e]
     more = np.empty(len(effect), np.float64)
     for q in range(len(queries)):
-        low, high = queries[q, _FIRST], queries[q, _LAST] + 1
+        low, high, total = queries[q, _FROM], queries[q, _BELOW], 0.0
         for c in range(len(effect)):
             more[c] = effect[c, high] - effect[c, low]
-        total = 0.0
         for b in range(len(size)):
-            part, shift = 1.0, 0.0
-            for at in range(_COLUMNS, queries.shape[1], 3):
+            part, shift, at = 1.0, 0.0, _PAIRS
+            while part > 0.0 and at < queries.shape[1] and queries[q, at] >= 0:
                 j, inside, here, all_of = queries[q, at], 0.0, 0.0, 0.0
-                if j < 0:
-                    break
-                for k in range(start[j, b], start[j, b + 1]):
-                    all_of += count[k] * more[code[k]]
-                    if queries[q, at + 1] <= code[k] <= queries[q, at + 2]:
-                        inside += count[k]
-                        here += count[k] * more[code[k]]
-                if inside == 0.0:
-                    part = 0.0
-                    break
+                for e in range(start[j, b], start[j, b + 1]):
+                    all_of += count[e] * more[code[e]]
+                    if queries[q, at + 1] <= code[e] < queries[q, at + 2]:
+                        inside += count[e]
+                        here += count[e] * more[code[e]]
                 part *= inside / size[b]
-                shift += here / inside - all_of / size[b]
+                shift += here / max(inside, 1.0) - all_of / size[b]
+                at += 3
             if part > 0.0:
                 total += part * (people[b, high] - people[b, low] + size[b] * shift)
-        found[q] = total
-    return found
+        found[q] += total
+
+
+@njit(cache=True)
+def records_meant(columns: Any, values: Any, named: Any, low: Any, high: Any, found: Any) -> None:
+    """found[q, 0]: records with codes low[q, i] .. high[q, i] in every columns[named[q, i]]; found[q, 1]: those whose
+    value is in the last of these intervals, too. named[q] ends with its first -1. `found` begins with zeros."""
+    flag = np.empty(_BLOCK, np.uint8)
+    for first in range(0, len(values), _BLOCK):
+        many = min(_BLOCK, len(values) - first)
+        for q in range(len(named)):
+            _meant(columns, named[q], low[q], high[q], first, many, flag)
+            total = 0
+            for i in range(many):
+                total += flag[i]
+            found[q, 0] += total
+            _narrow(values, low[q, -1], high[q, -1], first, many, flag)
+            total = 0
+            for i in range(many):
+                total += flag[i]
+            found[q, 1] += total
+
+
+@njit(cache=True)
+def weights_meant(columns: Any, begin: Any, lists: Any, named: Any, low: Any, high: Any, found: Any) -> None:
+    """The same, but the records begin[r] to begin[r + 1] have the weights of list r instead of a value: found[q, 1]
+    adds up what their lists have for values of the last interval. lists: (start, value, share), as in `ValuesShown`."""
+    start, value, share = lists
+    flag = np.empty(columns.shape[1], np.uint8)
+    for q in range(len(named)):
+        _meant(columns, named[q], low[q], high[q], 0, len(flag), flag)
+        least, most, people, total = low[q, -1], high[q, -1], 0, 0.0
+        for r in range(len(start) - 1):
+            meant = 0
+            for i in range(begin[r], begin[r + 1]):
+                meant += flag[i]
+            if meant > 0:
+                people += meant
+                weight = 0.0
+                for e in range(start[r], start[r + 1]):
+                    if least <= value[e] <= most:
+                        weight += share[e]
+                total += meant * weight
+        found[q, 0], found[q, 1] = people, total
+
+
+@njit(cache=True)
+def _meant(columns: Any, named: Any, low: Any, high: Any, first: int, many: int, flag: Any) -> None:
+    """Flag those of so many records that have the quasi-identifiers asked for."""
+    flag[:many] = 1
+    for i in range(len(named)):
+        if named[i] < 0:
+            break
+        _narrow(columns[named[i]], low[i], high[i], first, many, flag)
+
+
+@njit(cache=True)
+def _narrow(codes: Any, low: int, high: int, first: int, many: int, flag: Any) -> None:
+    """Leave the flags of records with a code of the interval; whole vectors at a time, so there is no branch in it."""
+    least, most = np.int32(low), np.int32(high)
+    column = codes[first : first + many]
+    for i in range(many):
+        flag[i] &= (column[i] >= least) & (column[i] <= most)

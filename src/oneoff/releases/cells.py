@@ -55,8 +55,8 @@ class Cells(ABC):
         """The part of what each box shows for which a condition is true."""
 
     @abstractmethod
-    def share_below(self, attribute: Attribute, known: Attribute) -> Shares:
-        """[box, c]: the part of what a box shows that lies below code c of another domain."""
+    def share_below(self, attribute: Attribute, known: Attribute, at: Ints | None = None) -> Shares:
+        """[box, i]: the part of what a box shows that lies below code at[i] of another domain; by default, at all."""
 
     @abstractmethod
     def leaves_under(self, attribute: Attribute, tree: Hierarchy) -> Ints:
@@ -115,8 +115,8 @@ class Cells(ABC):
         return all(np.array_equal(key, key[other]) for key in self.keys())
 
 
-def shares_between(low: Ints, high: Ints, width: Ints, size: int) -> Shares:
+def shares_between(low: Ints, high: Ints, width: Ints, at: Ints) -> Shares:
     """`share_below` for boxes that show the codes low to high, which are so many of `width` equal parts."""
-    inside = np.clip(np.arange(size + 1)[None, :] - low[:, None], 0, (high - low + 1)[:, None])
+    inside = np.clip(at[None, :] - low[:, None], 0, (high - low + 1)[:, None])
     shares: Shares = (inside / width[:, None]).astype(np.float32)
     return shares

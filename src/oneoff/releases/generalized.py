@@ -23,13 +23,13 @@ from oneoff.errors import BadValue, whole_number
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Links, Partition
-from oneoff.releases.cells import Cells, NumericAs, Shares
+from oneoff.releases.cells import Cells, NumericAs
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.microdata import ABOUT, PlainRows, draw_rows, read_rows, rows_table
 from oneoff.releases.nodes import Nodes
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import missing, reading
-from oneoff.releases.published import Published, renamed, with_values
+from oneoff.releases.published import Published, with_values
 from oneoff.releases.ranges import Ranges
 from oneoff.releases.sets import Sets
 from oneoff.releases.tallies import ColumnsAs, ColumnTallies, estimate, read_tallies, tallies_of, tallies_table
@@ -201,12 +201,6 @@ class Generalized(Published):
         if graph is None:
             raise missing(private / "graph.parquet")
         return replace(self, graph=graph)
-
-    def share_below(self, j: int, known: Attribute) -> Shares:
-        """[box, c]: the part of a box's people that lies below code c of another domain, as far as it is shown."""
-        if self.tallies is None:
-            return self.cells[j].share_below(self.quasi[j], known)
-        return self.tallies.share_below(j, renamed(self.quasi[j], known), known.size)
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         people = np.bincount(self.box[wanted[self.values]], minlength=self.boxes)

@@ -47,12 +47,12 @@ class Nodes(Cells):
         part: Floats = (below[last + 1] - below[first]) / (last - first + 1)
         return part
 
-    def share_below(self, attribute: Attribute, known: Attribute) -> Shares:
+    def share_below(self, attribute: Attribute, known: Attribute, at: Ints | None = None) -> Shares:
         """Leaves that nobody has could be meant, too."""
         first, last = self._leaves(attribute)
         leaves = _tree(attribute).leaf_codes(known.labels)
         low, high = np.searchsorted(leaves, first), np.searchsorted(leaves, last, side="right") - 1
-        return shares_between(low, high, last - first + 1, known.size)
+        return shares_between(low, high, last - first + 1, np.arange(known.size + 1) if at is None else at)
 
     def leaves_under(self, attribute: Attribute, tree: Hierarchy) -> Ints:
         return self.values_shown(attribute)

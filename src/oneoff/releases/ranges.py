@@ -45,9 +45,9 @@ class Ranges(Cells):
     def part(self, attribute: Attribute, asked: Condition) -> Floats:
         return asked.covered(attribute.labels[self.low], attribute.labels[self.high])
 
-    def share_below(self, attribute: Attribute, known: Attribute) -> Shares:
+    def share_below(self, attribute: Attribute, known: Attribute, at: Ints | None = None) -> Shares:
         low, high = self._among(attribute, known)
-        return shares_between(low, high, high - low + 1, known.size)
+        return shares_between(low, high, high - low + 1, np.arange(known.size + 1) if at is None else at)
 
     def leaves_under(self, attribute: Attribute, tree: Hierarchy) -> Ints:
         leaf = tree.leaf_codes(attribute.labels)

@@ -55,11 +55,11 @@ class Regression:
     design: Floats
     reach: Floats
 
-    def cells(self) -> Floats:
+    def cells(self, block: slice = slice(None)) -> Floats:
         """[cell, value]: how many people."""
-        found: Floats = self.tallies.size[:, None] * (self.share + self.left[self.field])
+        found: Floats = self.tallies.size[block, None] * (self.share + self.left[self.field[block]])
         for counts, effect in zip(self.tallies.columns, self.effect, strict=True):
-            found += _matrix(counts, len(effect)) @ effect
+            found += _matrix(counts, len(effect))[block] @ effect
         return found
 
     def meant(self, asked: Mapping[int, Flags]) -> Meant:

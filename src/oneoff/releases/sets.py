@@ -55,11 +55,12 @@ class Sets(Cells):
         true = asked.holds(attribute.labels)[self.code].astype(np.float64)
         return np.add.reduceat(true, self.start[:-1]) / self.lists.lengths
 
-    def share_below(self, attribute: Attribute, known: Attribute) -> Shares:
-        code = renamed(attribute, known)[self.code]
-        member = np.zeros((len(self.lists), known.size + 1), dtype=np.float32)
-        member[self.lists.owner, code + 1] = 1
-        return (np.cumsum(member, axis=1) / self.lists.lengths[:, None]).astype(np.float32)
+    def share_below(self, attribute: Attribute, known: Attribute, at: Ints | None = None) -> Shares:
+        edges = np.arange(known.size + 1) if at is None else at
+        above = np.searchsorted(edges, renamed(attribute, known), side="right")  # the first edge above each code
+        member = np.zeros((len(self.lists), len(edges) + 1), dtype=np.float32)
+        np.add.at(member, (self.lists.owner, above[self.code]), 1)
+        return (np.cumsum(member[:, :-1], axis=1) / self.lists.lengths[:, None]).astype(np.float32)
 
     def leaves_under(self, attribute: Attribute, tree: Hierarchy) -> Ints:
         shown, first = tree.leaf_codes(attribute.labels)[self.code], self.start[:-1]

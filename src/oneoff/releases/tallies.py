@@ -75,13 +75,6 @@ class ColumnTallies:
         found[counts.owner, code[counts.value]] = counts.count
         return found
 
-    def share_below(self, j: int, code: Codes, width: int) -> Shares:
-        """[group, c]: the part of the people with a code below c of another domain."""
-        below = np.zeros((self.groups, width + 1), dtype=np.float32)
-        np.cumsum(self.matrix(j, code, width), axis=1, out=below[:, 1:])
-        below /= self.size[:, None]
-        return below
-
 
 def _refuse_wrong(counts: Counts, size: Ints, width: int) -> None:
     if counts.groups != len(size) or (counts.distinct < 1).any() or (counts.count < 1).any():

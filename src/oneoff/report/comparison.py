@@ -19,10 +19,11 @@ __all__ = ["comparison_html", "comparison_lines"]
 
 Row = Mapping[str, Any]
 _HEADER = (
-    "method", "loss (GCP)", "ILoss", "query error", "recognised", "worst / allowed", "people above", "groups",
+    "method", "count error", "mean", "loss (GCP)", "ILoss", "recognised", "worst / allowed", "people above", "groups",
     "seconds", "stands against", "promise",
 )  # fmt: skip
 _GROUPS = _HEADER.index("groups")
+_WORDS = _HEADER.index("stands against")  # numbers before, words from here on
 _LONGEST = 800  # letters of a reason
 
 
@@ -31,7 +32,7 @@ def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
     cells = [_cells(row) for row in rows if not row["refused"]]
     return [
         f"Methods for {plain(guarantee, 200)}, side by side:",
-        *(grid([_HEADER, *cells], right=range(1, 9)) if cells else ()),
+        *(grid([_HEADER, *cells], right=range(1, _WORDS)) if cells else ()),
         *_notes(rows),
     ]
 
@@ -49,13 +50,13 @@ def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
 
 
 def _methods(shown: Sequence[Row]) -> Grid:
-    return Grid(_narrow(_HEADER), tuple(_narrow(_cells(row)) for row in shown), right=tuple(range(1, 8)))
+    return Grid(_narrow(_HEADER), tuple(_narrow(_cells(row)) for row in shown), right=tuple(range(1, _WORDS - 1)))
 
 
 def _plot(shown: Sequence[Row]) -> Figure:
     """Every method has a line in it, with as many marks as it has numbers."""
     asked = any(row["query_error"] is not None for row in shown)
-    key, lost = ("query_error", "query error") if asked else ("gcp", "loss (GCP)")
+    key, lost = ("query_error", "what a typical count is off by") if asked else ("gcp", "loss (GCP)")
     marks = {
         lost: [row[key] for row in shown],
         "probability of recognising a person, on average": [row["recognised"] for row in shown],
@@ -77,14 +78,15 @@ def _notes(rows: Sequence[Row]) -> Iterator[str]:
     yield from (f"{_label(row)}: refused. {_shortened(row['refused'])}" for row in rows if row["refused"])
     yield from _meanings([row for row in rows if not row["refused"]])
     kept = [row for row in rows if row["holds"]]
-    yield from _least_loss([row for row in kept if row["form"] == "generalized"])
     yield from _least_error([row for row in kept if row["query_error"] is not None])
+    yield from _least_loss([row for row in kept if row["form"] == "generalized"])
     if not kept:
         yield "None of them keeps the promise in the records that would go out."
 
 
 def _meanings(made: Sequence[Row]) -> Iterator[str]:
     """What a column means, where that is not plain or not the same for all."""
+    yield from _other_end([row["count_error"] for row in made if row["count_error"] is not None])
     if made:
         yield (
             "Recognised: the probability of telling whose record is whose, on average over people, for somebody who "
@@ -98,12 +100,22 @@ def _meanings(made: Sequence[Row]) -> Iterator[str]:
     if any(row["form"] == "masked" for row in made):
         yield (
             "A loss of 'masked' says that records show single values, but not always the true ones; ILoss (what a "
-            "person loses in all quasi-identifiers together) and the query error compare it with the others."
+            "person loses in all quasi-identifiers together) and the count error compare it with the others."
         )
     if any(row["form"] not in ("generalized", "masked") for row in made):
         yield (
             "A loss of 'none' says that quasi-identifiers are shown as they are: what people have is hidden, not who "
-            "they are. The query error (median of random count queries) compares it with the others."
+            "they are. The count error compares it with the others."
+        )
+
+
+def _other_end(errors: Sequence[Mapping[str, float]]) -> Iterator[str]:
+    """All rows are of one table, so the overall distribution is the same for all."""
+    if errors:
+        median, mean = percent(errors[0]["overall_median"]), percent(errors[0]["overall_mean"])
+        yield (
+            f"Count error: how far a count is off, in the median and in the mean of {errors[0]['queries']:,} test "
+            f"counts. Who knew only the overall distribution would be off by {median} and {mean}."
         )
 
 
@@ -131,7 +143,7 @@ def _least_error(kept: Sequence[Row]) -> Iterator[str]:
 
 
 def _insiders(kept: Sequence[Row]) -> list[Row]:
-    return [row for row in kept if row["against"] == Adversary.INSIDER]
+    return [row for row in kept if Adversary(row["against"]).rank >= Adversary.INSIDER.rank]
 
 
 def _least(key: str, among: Mapping[str, Sequence[Row]]) -> Iterator[str]:
@@ -158,13 +170,13 @@ def _label(row: Row) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     return (
         _label(row),
+        *(("", "") if row["count_error"] is None else (percent(row["count_error"][key]) for key in ("median", "mean"))),
         percent(row["gcp"])
         if row["form"] in ("generalized", "tallied")
         else "masked"
         if row["form"] == "masked"
         else "none",
         "" if row["iloss"] is None else f"{row['iloss']:.3f}",
-        "" if row["query_error"] is None else percent(row["query_error"]),
         percent(row["recognised"]),
         f"{row['worst']:.4g}{'*' * _by_column(row)} / {row['allowed']:.4g}",
         percent(row["share_above"]),

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oneoff.report.markup import Figure, Grid, Section
-from oneoff.report.plots import MOST_BARS, loss_plot
-from oneoff.report.words import percent
-from oneoff.utility import Masking, Utility
+from oneoff.report.plots import MOST_BARS, error_plot, loss_plot
+from oneoff.report.words import percent, without_boxes
+from oneoff.utility import CountErrors, Masking, Utility
 
-__all__ = ["cost_tiles", "costs"]
+__all__ = ["cost_tiles", "costs", "count_tiles"]
 
 Row = tuple[str, str, str]
 _HEADER = ("measure", "value", "what it measures")
 _MOVED = "how far a value moved, as a share of the furthest it could"
 
 
+def count_tiles(lost: Utility) -> Iterator[tuple[str, str]]:
+    """What a recipient asks first."""
+    if lost.count_error is not None:
+        yield "what a typical count is off by", percent(lost.count_error.median)
+
+
 def cost_tiles(lost: Utility) -> Iterator[tuple[str, str]]:
-    """The one number that says most of the cost: of what is hidden, not of what is shown as it is."""
+    """The one number that says most of what was blurred: of what is hidden, not of what is shown as it is."""
     if lost.retention is not None:
         yield "of the sensitive values are the true ones", percent(lost.retention)
     elif lost.msbs is not None:
@@ -29,17 +35,22 @@ def cost_tiles(lost: Utility) -> Iterator[tuple[str, str]]:
 
 
 def costs(utility: Utility) -> Section:
-    measures = _measures(utility) if utility.masking is None else _masking_measures(utility.masking)
+    counted = () if utility.count_error is None else _count_errors(utility.count_error)
+    blurred = _measures(utility) if utility.masking is None else _masking_measures(utility.masking)
     return {
         "sentence": utility.sentence(),
-        "figure": _figure(utility) if utility.per_attribute and not _exact(utility) else None,
-        "measures": Grid(_HEADER, tuple(measures), right=(1,)),
+        "counts": None if utility.count_error is None else _counts(utility.count_error),
+        "figure": _figure(utility) if utility.per_attribute and not without_boxes(utility) else None,
+        "measures": Grid(_HEADER, (*counted, *blurred), right=(1,)),
     }
 
 
-def _exact(lost: Utility) -> bool:
-    """Are quasi-identifiers shown as they are, whatever the table? Then there are no bars to see."""
-    return lost.retention is not None or lost.msbs is not None
+def _counts(errors: CountErrors) -> Figure:
+    caption = (
+        f"How many of {errors.queries:,} test counts are off by at most so much; further to the left is better. "
+        f"The table itself would be off by 0%; the broken line is that of {errors.other_end}."
+    )
+    return Figure(error_plot({"this release": errors.spread, "overall distribution": errors.overall_spread}), caption)
 
 
 def _figure(utility: Utility) -> Figure:
@@ -52,6 +63,13 @@ def _figure(utility: Utility) -> Figure:
     return Figure(loss_plot(utility.per_attribute), f"{caption}{more}")
 
 
+def _count_errors(lost: CountErrors) -> Iterator[Row]:
+    yield "count error", percent(lost.median), f"how far a count is off, in the median of {lost.queries:,} test counts"
+    yield "mean count error", percent(lost.mean), "the same in the mean"
+    yield "overall count error", percent(lost.overall_median), f"the median for {lost.other_end}"
+    yield "its mean", percent(lost.overall_mean), "the same in the mean"
+
+
 def _measures(lost: Utility) -> Iterator[Row]:
     if lost.retention is not None:
         yield "true values", percent(lost.retention), "sensitive values that are expected to be the true ones"
@@ -61,7 +79,8 @@ def _measures(lost: Utility) -> Iterator[Row]:
         yield "bucket loss", f"{lost.bucket_loss:,}", "sum over buckets of the square of one less than their size"
     if lost.msbs is not None:
         yield "MSBS", f"{lost.msbs:,.1f}", "the same over one less than the people (mean squared bucket size)"
-    yield from _blurs(lost)
+    if not without_boxes(lost):
+        yield from _blurs(lost)
 
 
 def _blurs(lost: Utility) -> Iterator[Row]:

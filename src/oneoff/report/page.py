@@ -14,7 +14,7 @@ from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.report.behind import behind, by_column, column_tiles, hides_groups
 from oneoff.report.beliefs import believed, nearest
-from oneoff.report.costs import cost_tiles, costs
+from oneoff.report.costs import cost_tiles, costs, count_tiles
 from oneoff.report.markup import Figure, Grid, Section, render
 from oneoff.report.plots import group_size_plot
 from oneoff.report.words import (
@@ -107,6 +107,7 @@ def _answer(verdict: Verdict) -> tuple[str, str]:
 
 
 def _tiles(verdict: Verdict, utility: Utility) -> Iterator[tuple[str, str]]:
+    yield from count_tiles(utility)
     yield "people", f"{verdict.rows:,}"
     if not hides_groups(verdict):
         crowds = "buckets" if _crowd(verdict) == "bucket" else "groups"

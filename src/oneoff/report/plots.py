@@ -18,6 +18,7 @@ __all__ = [
     "belief_plot",
     "ceilings_plot",
     "comparison_plot",
+    "error_plot",
     "group_size_plot",
     "loss_plot",
     "matching_plot",
@@ -30,6 +31,9 @@ _LABEL_CHARS = 34
 _LABEL_LIMIT = 260  # the same in pixels
 _WIDEST = 7.6  # pixels of a letter, on average, in the widest of the usual fonts
 MOST_BARS = 25
+_ERRORS = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+_FARTHEST = _ERRORS[-1]  # where the axis of errors ends, the same on every page; what is beyond is drawn there
+_LINEAR = 0.01  # errors are drawn by their size up to here, and by their logarithm beyond
 _FEWEST_SIZES = 20  # the axis of group sizes reaches at least so far
 _STEP = 0.05  # of the histogram of beliefs
 _TOP = 2.0  # where its axis ends; whoever is beyond is drawn in the last bin
@@ -141,6 +145,45 @@ def _belief_bins(belief: Floats, ceiling: Floats) -> list[dict[str, Any]]:
         }
         for i, people in enumerate(counted)
     ]
+
+
+def error_plot(curves: Mapping[str, Sequence[float]]) -> Markup:
+    """Two lines, the second one broken: the share of counts that are off by at most so much, with a dot at the median.
+
+    A curve has its errors at every percentile, from the least to the greatest.
+    """
+    import altair as alt
+
+    points = [
+        {"who": who, "error": error, "share": i / (len(errors) - 1), "text": percent(error)}
+        for who, errors in curves.items()
+        for i, error in enumerate(errors)
+    ]
+    scale = alt.Scale(type="symlog", constant=_LINEAR, domain=[0, _FARTHEST], clamp=True)
+    axis = alt.Axis(format="~%", values=_ERRORS, labelFlush=False)
+    place = {
+        "x": alt.X("error:Q", title="how far a count is off, of the truth", scale=scale, axis=axis),
+        "y": alt.Y("share:Q", title="share of counts", axis=alt.Axis(format="%", tickCount=5)),
+    }
+    colour = _colours(alt, "who:N", dict(zip(curves, (_AFTER, _BEFORE), strict=True)))
+    broken = alt.StrokeDash("who:N", title=None, scale=alt.Scale(domain=list(curves), range=[[1, 0], [6, 3]]))
+    base = alt.Chart(alt.InlineData(values=points), width=_WIDTH, height=_HEIGHT)
+    lines = base.mark_line(strokeWidth=2.5).encode(**place, color=colour, strokeDash=broken, order="share:Q")
+    return _svg(lines + _medians(alt, points, place))
+
+
+def _medians(alt: Any, points: Sequence[Mapping[str, Any]], place: Mapping[str, Any]) -> Any:
+    """A dot in the middle of each line with the number beside it: left of the first line, if there is room."""
+    middle = [point for point in points if point["share"] == 0.5]
+    dots = alt.Chart(alt.InlineData(values=middle)).mark_point(filled=True, size=60, color=_INK)
+    chart = alt.layer(dots.encode(**place))
+    for i, point in enumerate(middle):
+        left = i == 0 and point["error"] > _LINEAR
+        text = alt.Chart(alt.InlineData(values=[point])).mark_text(
+            align="right" if left else "left", dx=-9 if left else 9, fontSize=12, color=_INK
+        )
+        chart += text.encode(**place, text="text:N")
+    return chart
 
 
 def loss_plot(per_attribute: Mapping[str, float], title: str = "share of the domain a published value spans") -> Markup:

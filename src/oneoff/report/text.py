@@ -18,6 +18,7 @@ from oneoff.report.words import (
     readable_utility,
     readable_verdict,
     risk_rows,
+    without_boxes,
 )
 from oneoff.utility import Utility
 
@@ -185,7 +186,7 @@ def _by_whom(verdict: Verdict) -> str:
 
 def _utility(utility: Utility, most: int | None) -> Iterator[str]:
     yield f"What it costs: {utility.sentence()}"
-    losses = sorted(utility.per_attribute.items(), key=lambda item: -item[1])
+    losses = [] if without_boxes(utility) else sorted(utility.per_attribute.items(), key=lambda item: -item[1])
     if utility.masking is not None and losses:
         yield "How far values moved (numbers: of their range; categories: the share that changed, or up the hierarchy):"
     yield from grid([(name, _bar(loss), percent(loss)) for name, loss in losses[:most]], right=(2,))
@@ -196,7 +197,7 @@ def _utility(utility: Utility, most: int | None) -> Iterator[str]:
 
 def _other_measures(utility: Utility) -> Iterator[str]:
     """The variants are not comparable with one another, so each says what it counts."""
-    if utility.masking is not None:
+    if utility.masking is not None or without_boxes(utility):
         return
     if utility.gcp_set is not None:
         yield f"Counting values instead of widths (GCP, set variant): {percent(utility.gcp_set)}."

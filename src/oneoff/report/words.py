@@ -27,6 +27,7 @@ __all__ = [
     "readable_verdict",
     "risk_rows",
     "what_it_means",
+    "without_boxes",
 ]
 
 _WIDTH = 60
@@ -165,5 +166,10 @@ def readable_verdict(verdict: Verdict) -> Verdict:
 
 def readable_utility(utility: Utility) -> Utility:
     """The same losses under column names that can be shown."""
-    names = distinct(utility.per_attribute, 40)
-    return replace(utility, per_attribute=dict(zip(names, utility.per_attribute.values(), strict=True)))
+    losses = dict(zip(distinct(utility.per_attribute, 40), utility.per_attribute.values(), strict=True))
+    return replace(utility, per_attribute=losses, uncounted=plain(utility.uncounted, 300))
+
+
+def without_boxes(lost: Utility) -> bool:
+    """Are quasi-identifiers shown as they are, whatever the table? Then nothing is blurred, and there are no bars."""
+    return lost.retention is not None or lost.msbs is not None

@@ -94,7 +94,7 @@ class Attribute:
     def codes_in(self, other: Attribute) -> Codes:
         """The code that each label has in another domain, such as that of the table a release was made from; -1 where
         it has none."""
-        return other.codes_of(self.labels)
+        return np.arange(self.size, dtype=np.int32) if other is self else other.codes_of(self.labels)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,19 +3,23 @@
 from oneoff.utility.aggregates import AggregateErrors, Aggregates, aggregate_errors, random_aggregates
 from oneoff.utility.loss import Utility, utility
 from oneoff.utility.masking import Masking, masking
+from oneoff.utility.standard import CountErrors, count_errors, standard_queries
 from oneoff.utility.workload import QueryErrors, Workload, query_errors, random_queries
 
 __all__ = [
     "AggregateErrors",
     "Aggregates",
+    "CountErrors",
     "Masking",
     "QueryErrors",
     "Utility",
     "Workload",
     "aggregate_errors",
+    "count_errors",
     "masking",
     "query_errors",
     "random_aggregates",
     "random_queries",
+    "standard_queries",
     "utility",
 ]

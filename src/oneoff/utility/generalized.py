@@ -12,16 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue
+from oneoff.models import Counts
 from oneoff.releases import Cells, Generalized
 from oneoff.releases.published import renamed
 from oneoff.table import Attribute, Hierarchy, Table
 from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.utility.aggregates import Aggregates, Answers
+from oneoff.utility.counting import counted_below, from_cells, shown_below, tallied_below
 from oneoff.utility.loss import Utility, Yardsticks
-from oneoff.utility.workload import MOST_CELLS, Workload, from_cells
+from oneoff.utility.workload import Workload
 
 __all__ = ["answer", "estimate", "measure"]
 
+MOST_CELLS = 60_000_000
 _BLOCK = 2_000_000  # cells [query, box] at a time
 
 
@@ -95,10 +98,11 @@ def _ratio(part: Floats, whole: float) -> Floats:
 
 def estimate(release: Generalized, table: Table, queries: Workload) -> Floats:
     """People are spread as the tallies of their group say, or evenly over what their box shows."""
-    shares = [release.share_below(j, known) for j, known in enumerate(table.quasi)]
-    width = len(table.counts)
-    people = np.bincount(release.box.astype(np.int64) * width + release.values, minlength=release.boxes * width)
-    return from_cells(shares, people.reshape(release.boxes, width), queries)
+    people = counted_below(Counts.of_groups(release.box, release.values), np.arange(len(table.counts)))
+    if release.tallies is not None:
+        return from_cells(release.boxes, tallied_below(release.tallies, release.quasi, table), people, queries)
+    shares = [shown_below(cells, a, known) for (a, cells), known in zip(release.shown, table.quasi, strict=True)]
+    return from_cells(release.boxes, shares, people, queries)
 
 
 def answer(release: Generalized, table: Table, numbers: Floats, queries: Aggregates) -> Answers:

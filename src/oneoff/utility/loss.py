@@ -12,21 +12,26 @@ The variants differ and are not comparable with one another; a figure always say
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from oneoff.errors import UnknownColumn, listing, nearest
+from oneoff.errors import BadValue, UnknownColumn, listing, nearest
 from oneoff.releases import Published, of_kind
 from oneoff.table import Hierarchy, Table
 from oneoff.utility.masking import Masking
+from oneoff.utility.standard import CountErrors, count_errors
 
 __all__ = ["Utility", "Yardsticks", "nothing_blurred", "utility"]
+
+_NO_TABLE = "how far counts are off cannot be measured without the table"
 
 
 @dataclass(frozen=True)
 class Utility:
     """What was lost; None where a measure does not apply to this release.
 
+    count_error   what a typical count is off by (`utility/standard.py`); None without the table
+    uncounted     why there is no count_error; empty where there is one
     gcp           None for masked values, which are single ones but not the true ones: see iloss
 
     retention     of perturbed values: the share that is expected to be the true one
@@ -39,6 +44,8 @@ class Utility:
     per_attribute   empty where it is not known how far masked values moved: without the table, or without the links
     """
 
+    count_error: CountErrors | None = field(default=None, kw_only=True)
+    uncounted: str = field(default="", kw_only=True)
     gcp: float | None
     gcp_set: float | None
     ail: float | None
@@ -53,9 +60,18 @@ class Utility:
     masking: Masking | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"count_error": None if self.count_error is None else self.count_error.as_dict()}
 
     def sentence(self) -> str:
+        """What a typical count is off by, then what was blurred."""
+        return " ".join(filter(None, (self._counted(), self._blurred())))
+
+    def _counted(self) -> str:
+        if self.count_error is not None:
+            return self.count_error.sentence()
+        return f"{self.uncounted[:1].upper()}{self.uncounted[1:]}." if self.uncounted else ""
+
+    def _blurred(self) -> str:
         if self.gcp is not None and self.value_error is not None and self.retention is None:
             return (
                 f"On average people of a cell span {self.gcp:.2%} of a domain (GCP), and how often each value occurs "
@@ -94,7 +110,8 @@ def utility(
 ) -> Utility:
     """Measure a release.
 
-    table        the original, needed for masked releases, and for gcp_set of one that was read back from its folder
+    table        the original, needed to ask test counts (count_error), for masked releases, and for gcp_set of one that
+                 was read back from its folder
     domains      domain sizes to use instead of those that occur, e.g. the nominal ones of the literature
     hierarchies  for ail, where the release itself was made without them
     """
@@ -102,7 +119,13 @@ def utility(
     _check_names(release, [*by.domains, *by.hierarchies])
     measure: Callable[[Any, Table | None, Yardsticks], Utility]
     measure = of_kind("oneoff.utility", "measure", release, "there is no measure of")
-    return measure(release, table, by)
+    measured = measure(release, table, by)
+    if table is None:
+        return replace(measured, uncounted=_NO_TABLE)
+    try:
+        return replace(measured, count_error=count_errors(release, table))
+    except BadValue as error:
+        return replace(measured, uncounted=error.what)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from oneoff.releases import Masked
 from oneoff.table import Table
 from oneoff.table.arrays import Floats
 from oneoff.utility.aggregates import Aggregates, Answers, columns_of, sums
+from oneoff.utility.counting import from_records
 from oneoff.utility.loss import Utility, Yardsticks
 from oneoff.utility.masking import masking
-from oneoff.utility.workload import from_records
 
 __all__ = ["answer", "estimate", "measure"]
 

@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from oneoff.releases import Perturbed
+from oneoff.releases.exact import ValuesShown
 from oneoff.table import Table
 from oneoff.table.arrays import Floats
 from oneoff.utility.aggregates import Aggregates, Answers, columns_of, sums
+from oneoff.utility.counting import weights_meant
 from oneoff.utility.loss import Utility, Yardsticks, nothing_blurred
-from oneoff.utility.workload import Workload, from_records
+from oneoff.utility.workload import Workload
 
 __all__ = ["answer", "estimate", "measure"]
 
@@ -27,12 +29,11 @@ def measure(release: Perturbed, table: Table | None, by: Yardsticks) -> Utility:
 
 def estimate(release: Perturbed, table: Table, queries: Workload) -> Floats:
     """Published counts led back through the channel, never fewer than none and never more than the people meant."""
-    inverse = np.linalg.inv(release.channel.matrix)
-
-    def led_back(found: Floats, first: int, last: int) -> float:
-        return float(np.clip(inverse[first : last + 1].sum(axis=0) @ found, 0.0, found.sum()))
-
-    return from_records(release, table, queries, led_back)
+    values, inverse = len(table.counts), np.linalg.inv(release.channel.matrix).astype(np.float64)
+    each, all_of_them = np.arange(values + 1) * values, np.tile(np.arange(values), values)
+    led_back = ValuesShown(release.values, each, all_of_them, inverse.T.ravel())
+    people, found = weights_meant(release.codes_in(table), led_back, queries).T
+    return np.asarray(np.clip(found, 0.0, people))
 
 
 def answer(release: Perturbed, table: Table, numbers: Floats, queries: Aggregates) -> Answers:

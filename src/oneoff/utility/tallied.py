@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from oneoff.errors import BadValue
 from oneoff.models import Counts
 from oneoff.releases import Tallied
 from oneoff.releases.noise import variance_of_sum
@@ -15,9 +14,11 @@ from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Floats, Ints, offsets
 from oneoff.utility.aggregates import Aggregates, Answers
 from oneoff.utility.loss import Utility, Yardsticks
-from oneoff.utility.workload import MOST_CELLS, Workload
+from oneoff.utility.workload import Workload
 
 __all__ = ["answer", "estimate", "measure"]
+
+_MOST_CELLS = 2_000_000  # [cell, value] at a time
 
 
 def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
@@ -27,9 +28,7 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
         attribute.name: float(size @ _spread(attribute, counts) / rows)
         for attribute, counts in zip(release.quasi, release.tallies.columns, strict=True)
     }
-    off = math.sqrt(variance_of_sum(release.epsilon, len(release.counts)) * release.fields) / (
-        rows / len(release.counts)
-    )
+    noise = variance_of_sum(release.epsilon, len(release.counts)) * release.fields
     return Utility(
         gcp=float(np.mean(list(blurred.values()))),
         gcp_set=None,
@@ -38,7 +37,7 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
         average_class_size=rows / len(size),
         per_attribute=blurred,
         iloss=sum(blurred.values()),
-        value_error=off,
+        value_error=math.sqrt(noise) / (rows / len(release.counts)),
     )
 
 
@@ -51,28 +50,24 @@ def _spread(attribute: Attribute, counts: Counts) -> Floats:
 
 
 def estimate(release: Tallied, table: Table, queries: Workload) -> Floats:
-    """`Tallied.count` for many questions at once."""
-    from oneoff.kernels.queries import fitted_counts
+    """`Tallied.count` for many questions at once, some cells at a time."""
+    from oneoff.kernels.queries import add_fitted
 
-    fitted, tallies = release.fitted, release.tallies
-    if tallies.groups * len(release.counts) > 4 * MOST_CELLS:
-        raise BadValue("the release has too many cells for a workload of queries", allowed="fewer cells or values")
-    place = np.array([release.place_of(attribute.name) for attribute in table.quasi])
-    first = offsets([attribute.size for attribute in table.quasi])
-    entries = [tallies.columns[j] for j in place]
-    names = [renamed(release.quasi[j], attribute) for j, attribute in zip(place, table.quasi, strict=True)]
-    effect = np.zeros((int(first[-1]), len(release.counts)))
-    for i, j in enumerate(place):
-        effect[first[i] + names[i]] = fitted.effect[j]
-    begin = offsets([len(counts.value) for counts in entries])
-    found: Floats = fitted_counts(
-        np.stack([counts.start + begin[i] for i, counts in enumerate(entries)]),
-        np.concatenate([names[i][counts.value] + first[i] for i, counts in enumerate(entries)]),
-        np.concatenate([counts.count for counts in entries]),
-        _below(fitted.cells()),
-        _below(effect),
-        _asked(queries, first),
-    )
+    fitted, columns, cells = release.fitted, release.tallies.columns, release.tallies.groups
+    first, begin = offsets(release.tallies.widths), offsets([len(counts.value) for counts in columns])
+    start = np.stack([counts.start + at for counts, at in zip(columns, begin[:-1], strict=True)])
+    count = np.concatenate([counts.count for counts in columns])
+    names = np.concatenate([renamed(a, known) for a, known in zip(release.quasi, table.quasi, strict=True)])
+    known = offsets([attribute.size for attribute in table.quasi])
+    code = np.concatenate([counts.value + at for counts, at in zip(columns, first[:-1], strict=True)])
+    moved = names + np.repeat(known[:-1], release.tallies.widths)  # the code each has in the table, numbered through
+    effect = np.zeros((int(known[-1]), len(release.counts)))
+    effect[moved] = np.concatenate(fitted.effect)
+    more, asked, found = _below(effect), _asked(queries, known), np.zeros(len(queries))
+    step = max(1, _MOST_CELLS // len(release.counts))
+    for at in range(0, cells, step):
+        block = slice(at, min(at + step, cells))
+        add_fitted(start[:, at : block.stop + 1], moved[code], count, _below(fitted.cells(block)), more, asked, found)
     return found
 
 
@@ -84,11 +79,11 @@ def _below(numbers: Floats) -> Floats:
 
 
 def _asked(queries: Workload, first: Ints) -> Ints:
-    """First and last value, then column, first and last code of each column asked about, codes numbered through."""
-    columns = np.array(queries.columns)[queries.subset]
-    asked = np.empty((len(queries), 2 + 3 * columns.shape[1]), dtype=np.int64)
-    asked[:, 0], asked[:, 1], asked[:, 2::3] = queries.low[:, -1], queries.high[:, -1], columns
-    asked[:, 3::3], asked[:, 4::3] = first[columns] + queries.low[:, :-1], first[columns] + queries.high[:, :-1]
+    """Values from and below; of each column asked about its number, codes from and below, numbered through."""
+    asked = np.empty((len(queries), 2 + 3 * queries.named.shape[1]), dtype=np.int64)
+    asked[:, 0], asked[:, 1], asked[:, 2::3] = queries.low[:, -1], queries.high[:, -1] + 1, queries.named
+    asked[:, 3::3] = first[queries.named] + queries.low[:, :-1]
+    asked[:, 4::3] = first[queries.named] + queries.high[:, :-1] + 1
     return asked
 
 

@@ -10,8 +10,8 @@ from oneoff.releases.apart import Apart
 from oneoff.table import Table
 from oneoff.table.arrays import Floats
 from oneoff.utility.aggregates import Aggregates, Answers, columns_of, sums
+from oneoff.utility.counting import from_records
 from oneoff.utility.loss import Utility, Yardsticks, nothing_blurred
-from oneoff.utility.workload import from_records
 
 __all__ = ["answer", "estimate", "measure"]
 

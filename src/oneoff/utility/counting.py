@@ -1,0 +1,147 @@
+"""Answers to many count queries at once: from boxes whose people are spread, and from records.
+
+Both take memory for a bounded number of cells, whatever the domains: boxes are done in blocks, and of an attribute only
+those codes are looked at where an interval of a query begins or ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.models import Counts
+from oneoff.releases.cells import Cells, Shares
+from oneoff.releases.exact import Exact, ValuesShown
+from oneoff.releases.published import renamed
+from oneoff.releases.tallies import ColumnTallies
+from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Codes, Floats, Ints, Ragged, offsets
+
+if TYPE_CHECKING:
+    from oneoff.utility.workload import Workload
+
+__all__ = [
+    "Below",
+    "Block",
+    "counted_below",
+    "from_cells",
+    "from_records",
+    "people_meant",
+    "shown_below",
+    "tallied_below",
+    "weights_meant",
+]
+
+_MOST_CELLS = 2_000_000  # [edge, box] at a time
+
+Block = Callable[[slice], npt.NDArray[Any]]
+Below = Callable[[Ints], Block]
+"""For edges, which are codes that ascend: [edge, box], how much of the boxes of a slice lies below each of them."""
+
+
+def people_meant(codes: Codes, values: Codes, queries: Workload) -> Ints:
+    """[query]: how many of these records have the quasi-identifiers asked for, and how many a wanted value as well."""
+    from oneoff.kernels.queries import records_meant
+
+    found = np.zeros((len(queries), 2), dtype=np.int64)
+    records_meant(_by_column(codes), values, queries.named, queries.low, queries.high, found)
+    return found
+
+
+def weights_meant(codes: Codes, shown: ValuesShown, queries: Workload) -> Floats:
+    """The same for records that show several values, with a weight for each."""
+    from oneoff.kernels import queries as kernels
+
+    records, found = Ragged.of_owners(shown.row, len(shown.start) - 1), np.zeros((len(queries), 2))
+    lists = (shown.start, shown.value.astype(np.int64, copy=False), shown.share.astype(np.float64, copy=False))
+    columns = _by_column(codes[records.items])
+    kernels.weights_meant(columns, records.start, lists, queries.named, queries.low, queries.high, found)
+    return found
+
+
+def from_records(release: Exact, table: Table, queries: Workload) -> Floats:
+    """The records as they are."""
+    return weights_meant(release.codes_in(table), release.values_shown(), queries)[:, 1]
+
+
+def _by_column(codes: Codes) -> Codes:
+    return np.ascontiguousarray(codes.T, dtype=np.int32)
+
+
+def from_cells(boxes: int, shares: Sequence[Below], people: Below, queries: Workload) -> Floats:
+    """The people meant: those of a box with a wanted value, times the part of it that each column asked for says.
+
+    shares[j]   the part of a box with codes of quasi-identifier j below the edges
+    people      how many of its people have a value below the edges
+    """
+    from oneoff.kernels.queries import add_expected
+
+    edges, asked = _edges(queries, len(shares))
+    start, found = offsets([len(each) for each in edges[:-1]]), np.zeros(len(queries))
+    parts, wanted = [below(at) for below, at in zip(shares, edges[:-1], strict=True)], people(edges[-1])
+    step = max(1, _MOST_CELLS // (int(start[-1]) + len(edges[-1])))
+    for first in range(0, boxes, step):
+        block = slice(first, min(first + step, boxes))
+        share = np.empty((int(start[-1]), block.stop - first), dtype=np.float32)
+        for part, begin, end in zip(parts, start[:-1], start[1:], strict=True):
+            share[begin:end] = part(block)
+        add_expected(share, np.ascontiguousarray(wanted(block), dtype=np.float64), asked, found)
+    return found
+
+
+def _edges(queries: Workload, columns: int) -> tuple[list[Ints], Ints]:
+    """Of every quasi-identifier and, last, of the value: the codes where intervals begin or end; and the rows of all
+    these, one after the other, that each query reads (`add_expected`)."""
+    ends = queries.low, queries.high + 1
+    asked = np.full((len(queries), 2 + 2 * queries.named.shape[1]), -1, dtype=np.int64)
+    edges: list[Ints] = []
+    for j in range(columns):
+        before, (query, slot) = sum(map(len, edges)), np.nonzero(queries.named == j)
+        edges.append(np.unique([end[query, slot] for end in ends]))
+        for side, end in enumerate(ends):
+            asked[query, 2 + 2 * slot + side] = before + np.searchsorted(edges[j], end[query, slot])
+    edges.append(np.unique([end[:, -1] for end in ends]))
+    for side, end in enumerate(ends):
+        asked[:, side] = np.searchsorted(edges[-1], end[:, -1])
+    return edges, asked
+
+
+def counted_below(counts: Counts, code: npt.NDArray[Any], *, parts: bool = False) -> Below:
+    """From how often values occur in each box, where value v is called code[v]; with `parts`, of all in the box."""
+    from oneoff.kernels.queries import sums_below
+
+    def at(edges: Ints) -> Block:
+        above = np.searchsorted(edges, code, side="right")  # the first edge above each value
+
+        def below(boxes: slice) -> Floats:
+            start = counts.start[boxes.start : boxes.stop + 1]
+            entries = slice(int(start[0]), int(start[-1]))
+            found = np.zeros((len(edges), len(start) - 1))
+            sums_below(start - start[0], above[counts.value[entries]], counts.count[entries], found)
+            return found / counts.size[boxes] if parts else found
+
+        return below
+
+    return at
+
+
+def tallied_below(tallies: ColumnTallies, quasi: Sequence[Attribute], table: Table) -> list[Below]:
+    """The part of the people of groups, as the tallies of their columns say."""
+    columns = zip(tallies.columns, quasi, table.quasi, strict=True)
+    return [counted_below(counts, renamed(attribute, known), parts=True) for counts, attribute, known in columns]
+
+
+def shown_below(cells: Cells, attribute: Attribute, known: Attribute) -> Below:
+    """The part of what boxes show, people being spread evenly over that."""
+
+    def at(edges: Ints) -> Block:
+        def below(boxes: slice) -> Shares:
+            shown = cells.take(np.arange(boxes.start, boxes.stop))
+            return np.ascontiguousarray(shown.share_below(attribute, known, edges).T)
+
+        return below
+
+    return at

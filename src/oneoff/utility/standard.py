@@ -1,0 +1,166 @@
+"""What a recipient's typical count is off by: the standard workload, the same for every release of a table.
+
+1,000 queries, 250 of each kind: on 2 or 3 quasi-identifiers (on all of them where there are fewer), with a selectivity
+of .1 or .02. A query names its quasi-identifiers at random and, for each of them and for the sensitive value, an
+interval of values in the order of the codes, anywhere with the same probability. For a selectivity s and d columns, the
+sensitive one among them, an interval has the part s^(1 / d) of its domain, rounded, but at least one value. Without a
+sensitive column, queries are about quasi-identifiers alone. They depend on the sizes of the domains and on a public
+seed and on nothing else, so that figures of methods and of runs can be compared.
+
+The error of a query is |estimate - truth| / truth, where the truth is counted in the table; queries that mean nobody
+are left out. One end is the table itself, which would give 0. The other is somebody whom the release told nothing: who
+knows everybody's quasi-identifiers and, of values, only how often each occurs in the whole table; without a sensitive
+column, only how often each value of each column does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from oneoff.errors import BadValue
+from oneoff.releases import Published
+from oneoff.table import Table
+from oneoff.table.arrays import Floats, Ints, offsets
+from oneoff.utility.counting import people_meant
+from oneoff.utility.workload import Workload, estimated_counts
+
+__all__ = ["CountErrors", "count_errors", "overall_counts", "standard_queries"]
+
+_ASKED, _COLUMNS, _SELECTIVITIES = 1000, (2, 3), (0.1, 0.02)
+_SEED = 1  # public, and for good: as long as it stays, figures can be compared
+_DIGITS = 6  # of an error; what is smaller is rounding
+_PERCENTILES = np.linspace(0, 1, 101)
+
+
+@dataclass(frozen=True)
+class CountErrors:
+    """Relative errors of the standard workload, over the queries that mean somebody.
+
+    queries        how many of the 1,000 do
+    median, mean   of the release
+    overall_median, overall_mean   of somebody who knows the overall distribution only
+    spread, overall_spread         the same errors at every percentile, from the least to the greatest
+    about_values   do queries ask for a sensitive value, too?
+    """
+
+    queries: int
+    median: float
+    mean: float
+    overall_median: float
+    overall_mean: float
+    spread: tuple[float, ...] = ()
+    overall_spread: tuple[float, ...] = ()
+    about_values: bool = True
+
+    def as_dict(self) -> dict[str, float]:
+        """What `--json` prints; keys are stable."""
+        names = ("queries", "median", "mean", "overall_median", "overall_mean")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def other_end(self) -> str:
+        if self.about_values:
+            return "somebody who knew everybody's quasi-identifiers but only the overall distribution of values"
+        return "somebody who knew only the overall distribution of each column"
+
+    def sentence(self) -> str:
+        less = "less: " if self.overall_median < self.median else ""
+        return (
+            f"A typical count is off by {self.median:.2%} (median of {self.queries:,} test counts; the mean is "
+            f"{self.mean:.2%}); {self.other_end} would be off by {less}{self.overall_median:.2%}."
+        )
+
+
+def count_errors(release: Published, table: Table) -> CountErrors:
+    """Ask the standard workload; an error says why that is not possible."""
+    _refuse_other(release, table)
+    queries = standard_queries(table)
+    meant, truth = people_meant(table.codes, table.values, queries).T
+    asked = truth > 0
+    if not asked.any():
+        raise BadValue(
+            "how far counts are off cannot be measured: none of the test counts means anybody",
+            allowed="enough people for the values of the columns",
+            got=f"{table.rows:,} people",
+        )
+    answers = estimated_counts(release, table, queries), overall_counts(table, queries, meant)
+    ours, overall = (np.round(np.abs(each - truth)[asked] / truth[asked], _DIGITS) for each in answers)
+    return CountErrors(
+        queries=len(ours),
+        median=float(np.median(ours)),
+        mean=float(ours.mean()),
+        overall_median=float(np.median(overall)),
+        overall_mean=float(overall.mean()),
+        spread=tuple(np.quantile(ours, _PERCENTILES).tolist()),
+        overall_spread=tuple(np.quantile(overall, _PERCENTILES).tolist()),
+        about_values=table.sensitive is not None,
+    )
+
+
+def _refuse_other(release: Published, table: Table) -> None:
+    """Figures of another table would mean nothing."""
+    names = [[attribute.name for attribute in each.quasi] for each in (release, table)]
+    values = [[] if each.sensitive is None else each.sensitive.labels.tolist() for each in (release, table)]
+    if release.rows != table.rows or names[0] != names[1] or values[0] != values[1]:
+        raise BadValue(
+            "how far counts are off cannot be measured: the release is not one of this table",
+            allowed=f"{release.rows:,} people with the columns and values of the release",
+            got=f"{table.rows:,} people, or other columns or values",
+        )
+
+
+def standard_queries(table: Table) -> Workload:
+    """The standard workload of a table."""
+    rng, kinds = np.random.default_rng(_SEED), list(product(_COLUMNS, _SELECTIVITIES))
+    return _together([_queries(table, many, share, _ASKED // len(kinds), rng) for many, share in kinds])
+
+
+def _queries(table: Table, many: int, selectivity: float, number: int, rng: np.random.Generator) -> Workload:
+    """So many queries of one kind."""
+    sizes = np.array([attribute.size for attribute in table.quasi])
+    columns = np.sort(np.argsort(rng.random((number, len(sizes))), axis=1)[:, :many], axis=1)
+    size = np.concatenate((sizes[columns], np.full((number, 1), len(table.counts))), axis=1)
+    asked = size.shape[1] - (table.sensitive is None)
+    length = np.maximum(1, np.rint(size * selectivity ** (1 / asked))).astype(np.int64)
+    low = (rng.random(size.shape) * (size - length + 1)).astype(np.int64)
+    return Workload(tuple(map(tuple, columns.tolist())), np.arange(number), low, low + length - 1)
+
+
+def _together(parts: Sequence[Workload]) -> Workload:
+    """All queries in one workload, also where some ask for more columns than others."""
+    width = max(part.low.shape[1] for part in parts)
+    columns = tuple(each for part in parts for each in part.columns)
+    low = np.concatenate([_widened(part.low, width) for part in parts])
+    high = np.concatenate([_widened(part.high, width) for part in parts])
+    return Workload(columns, np.arange(len(columns)), low, high)
+
+
+def _widened(ends: Ints, width: int) -> Ints:
+    """With entries that mean nothing before the last."""
+    nothing = np.zeros((len(ends), width - ends.shape[1]), dtype=np.int64)
+    return np.concatenate((ends[:, :-1], nothing, ends[:, -1:]), axis=1)
+
+
+def overall_counts(table: Table, queries: Workload, meant: Ints) -> Floats:
+    """What somebody would answer who knows the overall distribution only.
+
+    meant   people with the quasi-identifiers that each query asks for
+    """
+    if table.sensitive is not None:
+        return np.asarray(meant * _between(table.counts, queries.low[:, -1], queries.high[:, -1]) / table.rows)
+    estimate = np.full(len(queries), float(table.rows))
+    for j, codes in enumerate(table.codes.T):
+        query, slot = np.nonzero(queries.named == j)
+        counts = np.bincount(codes, minlength=table.quasi[j].size)
+        estimate[query] *= _between(counts, queries.low[query, slot], queries.high[query, slot]) / table.rows
+    return estimate
+
+
+def _between(counts: Ints, low: Ints, high: Ints) -> Ints:
+    """How many people have a code of each interval."""
+    below = offsets(counts)
+    return np.asarray(below[high + 1] - below[low])
