@@ -36,7 +36,7 @@ Warn = Callable[[str], None]
 
 _MANY_NUMBERS = 200  # different sensitive numbers
 _SEEDED = (
-    "with a seed the noise can be drawn again by whoever has it, and comes from a generator that is not made for "
+    "with a seed what chance did can be drawn again by whoever has it, and comes from a generator that is not made for "
     "secrets: this run is for tests; publish one without a seed"
 )
 _FORMS = {"numeric_as": ("numbers", ("range", "set")), "columns": ("columns", ("tally", "box"))}
@@ -179,7 +179,7 @@ def _judged(release: Published, order: _Order) -> Verdict:
 
 def _notices(order: _Order, warnings: list[str], plan: Plan) -> tuple[str, ...]:
     table, model = order.table, order.model
-    if order.seeded and order.method.form == "tallied":
+    if order.seeded and order.method.form in ("tallied", "perturbed"):
         warnings = [*warnings, _SEEDED]
     told = (_many_numbers(table, model), _unprotected(table, model), _nothing_promised(table, model), *warnings)
     said = [notice for notice in told if notice]

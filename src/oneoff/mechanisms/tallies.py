@@ -8,7 +8,7 @@ of the sensitive value (label differential privacy): one changed value lowers on
 docs/explanation/methods/tallies.md has the argument. What it rests on, and what this file must therefore keep to:
   cells, fields   from quasi-identifiers only; `cut_tree` is not even given the values
   field size      from n, m and eps only
-  eps             from the promise and, for promises that take shares to be known, from the shares
+  eps             from the promise and, for promises that take shares to be known, from the shares, in hundredths
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _has_order(attribute: Attribute) -> bool:
 
 def _allowed_epsilon(table: Table, model: Model, totals: str) -> float:
     """By how much a value may move the logarithm of anybody's odds; half of that who knows the totals can use twice."""
-    allowed = model.epsilon(Prior.of(table.counts)) / (2 if totals == "known" else 1)
+    allowed = model.public_epsilon(Prior.of(table.counts)) / (2 if totals == "known" else 1)
     if allowed >= LEAST_EPSILON:
         return allowed
     raise MethodMismatch(

@@ -19,7 +19,7 @@ from fractions import Fraction
 from oneoff.models.counts import Prior
 from oneoff.models.limits import Limits
 
-__all__ = ["ENHANCED", "epsilon_of_limits", "highest_belief"]
+__all__ = ["ENHANCED", "coarse", "epsilon_of_limits", "highest_belief", "lowest_belief"]
 
 ENHANCED = 1.470387
 _ROUNDING = 1e-12  # more than the logarithms of this file can be off, relative to their size
@@ -29,6 +29,16 @@ def highest_belief(p: float, epsilon: float) -> float:
     """What a belief of p can become."""
     gain = math.exp(epsilon)
     return gain * p / (1 - p + gain * p)
+
+
+def lowest_belief(p: float, epsilon: float) -> float:
+    """The same for a belief that falls."""
+    return 1 - highest_belief(1 - p, epsilon)
+
+
+def coarse(epsilon: float) -> float:
+    """A whole number of hundredths, from below: what follows from the shares should not give them away."""
+    return max(0, math.floor(epsilon * 100 - _ROUNDING)) / 100 if math.isfinite(epsilon) else epsilon
 
 
 def epsilon_of_limits(limits: Limits, prior: Prior) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from oneoff.errors import Defect
 from oneoff.table.arrays import Floats, Ints
 
-__all__ = ["SENSITIVITY", "consistent", "noisy", "variance", "whole"]
+__all__ = ["SENSITIVITY", "consistent", "noisy", "people_near", "variance", "whole"]
 
 SENSITIVITY = 2  # one changed value lowers one count by 1 and raises another by 1
 _ROUNDS = 60  # of fitting rows and columns in turn
@@ -70,6 +70,16 @@ def whole(counts: Ints, people: Ints, rng: np.random.Generator) -> Ints:
         rows = fitted.sum(axis=1)
         fitted *= np.divide(people, rows, out=np.ones(len(rows)), where=rows > 0)[:, None]
     return _rounded(fitted, people, rng)
+
+
+def people_near(estimate: Floats, people: int) -> Ints:
+    """Whole numbers of so many people with each value that come near an estimate, and at least one for each value."""
+    near = _on_simplex(estimate[None], np.array([people], dtype=np.float64))[0]
+    made = np.floor(near).astype(np.int64)
+    missing = people - int(made.sum())
+    made[np.argsort(made - near, kind="stable")[:missing]] += 1
+    at_least_one: Ints = np.maximum(made, 1)
+    return at_least_one
 
 
 def _on_simplex(rows: Floats, sums: Floats) -> Floats:

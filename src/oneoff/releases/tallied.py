@@ -21,7 +21,7 @@ from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
 from oneoff.releases.estimate import Estimate, estimated
-from oneoff.releases.noise import consistent, noisy, variance, whole
+from oneoff.releases.noise import consistent, noisy, people_near, variance, whole
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
@@ -49,7 +49,8 @@ class Tallied(Published):
     """
 
     form: ClassVar[str] = "tallied"
-    prior_is_exact: ClassVar[bool] = False
+
+    prior_is_exact: bool = False
 
     tallies: ColumnTallies
     field: Ints
@@ -78,6 +79,12 @@ class Tallied(Published):
     def estimates(self) -> Floats:
         """[field, value]: how many people, right on average."""
         return consistent(self.noisy, self.people)
+
+    @property
+    def prior_error(self) -> Floats:
+        """Noise of all fields together."""
+        error = math.sqrt(self.fields * variance(self.epsilon) * (1 - 1 / self.noisy.shape[1]))
+        return np.full(self.noisy.shape[1], error)
 
     # --- files
 
@@ -155,7 +162,9 @@ class Tallied(Published):
         return release
 
     def _refuse_other_rows(self) -> None:
-        """The plain rows have the columns of the cells, and fields are numbered as counts are."""
+        """The plain rows have the columns of the cells, fields are numbered as counts are, and totals add these up."""
+        if not np.array_equal(self.counts, noisy_totals(self.noisy, self.rows)):
+            raise ValueError("the prior in release.json is not that of counts.parquet")
         if not 0 <= int(self.field.min()) <= int(self.field.max()) == self.fields - 1 or (self.people == 0).any():
             raise ValueError("cells.parquet and counts.parquet do not have the same fields")
         for j, counts in enumerate(self.tallies.columns):
@@ -205,6 +214,12 @@ def _read_counts(frame: pyarrow.Table, sensitive: Attribute, fields: int) -> Int
     return np.asarray(count.reshape(fields, sensitive.size))
 
 
+def noisy_totals(counts: Ints, people: int) -> Ints:
+    """People with each value in the whole table, as far as noise tells."""
+    total = counts.sum(axis=0)
+    return people_near(total - (total.sum() - people) / len(total), people)
+
+
 def plain_rows(tallies: ColumnTallies, field: Ints, counts: Ints, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Rows that agree with the tallies of every cell and, as far as whole people can, with the noisy counts."""
     cell = np.repeat(np.arange(tallies.groups), tallies.size)
@@ -242,7 +257,7 @@ def tally(
     return Tallied(
         quasi=table.quasi,
         sensitive=table.sensitive,
-        counts=np.maximum(np.bincount(values, minlength=len(table.counts)), 1),
+        counts=noisy_totals(drawn, table.rows),
         links=plan.cells.group.astype(np.int64),
         origin=table.origin,
         method=method,

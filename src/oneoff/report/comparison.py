@@ -131,7 +131,7 @@ def _least_error(kept: Sequence[Row]) -> Iterator[str]:
 
 
 def _insiders(kept: Sequence[Row]) -> list[Row]:
-    return [row for row in kept if row["against"] == Adversary.INSIDER]
+    return [row for row in kept if Adversary(row["against"]).rank >= Adversary.INSIDER.rank]
 
 
 def _least(key: str, among: Mapping[str, Sequence[Row]]) -> Iterator[str]:

@@ -183,7 +183,8 @@ def _sizes(verdict: Verdict, table: Table) -> Figure | None:
     """Nothing where a crowd does not hide who people are: a bucket, values drawn by chance, or hidden groups of people
     who may stand out by several columns."""
     after, crowd = verdict.per_person().get("group_size"), _crowd(verdict)
-    if after is None or crowd == "bucket" or verdict.against == Adversary.PRIOR or by_column(verdict):
+    drawn = verdict.groups is None and verdict.against in (Adversary.PRIOR, Adversary.ANYONE)
+    if after is None or crowd == "bucket" or drawn or by_column(verdict):
         return None
     classes = table.look_alikes
     caption = (
