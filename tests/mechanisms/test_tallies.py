@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -268,3 +269,85 @@ def test_columns_to_keep_are_values_too() -> None:
     roles = {**SAMPLE_ROLES, "quasi": ("age", "gender"), "keep": ("race",)}
     with pytest.raises(RoleConflict, match="values, too"):
         publish(oneoff.read_table(sample(300, seed=1), **roles), "beta-likeness:3", method="tallies")
+
+
+def test_a_column_to_keep_is_declared_public_by_naming_it_a_quasi_identifier() -> None:
+    """Cells then show it, and it says nothing about values: it is counted before any noise is drawn."""
+    from oneoff.table.sample import SAMPLE_ROLES, sample
+
+    roles = {**SAMPLE_ROLES, "quasi": ("age", "gender", "race")}
+    table = oneoff.read_table(sample(600, seed=1, values=4), **roles)
+    release = released(table, "beta-likeness:3")
+    rows = release.to_arrow()
+    assert Counter(rows["race"].to_pylist()) == Counter(table.quasi[2].decode(table.codes[:, 2]).tolist())
+
+
+# Values that may occur
+
+
+def wide(people: Table) -> list[str]:
+    """The domain of the fixture, and three values that nobody has."""
+    assert people.sensitive is not None
+    return [*people.sensitive.labels.tolist(), "Astronaut", "Wizard", "Zookeeper"]
+
+
+@pytest.mark.parametrize("guarantee", [PROMISE, "l-diversity:2", "delta-disclosure:1"])
+def test_values_that_nobody_has_are_counted_too(people: Table, tmp_path: Path, guarantee: str) -> None:
+    release = released(people, guarantee, domain=wide(people))
+    assert release.noisy.shape[1] == len(people.counts) + 3
+    assert release.sensitive is not None
+    absent = np.flatnonzero(~np.isin(release.sensitive.labels, people.sensitive.labels))  # type: ignore[union-attr]
+    assert len(absent) == 3
+    assert (release.noisy[:, absent] != 0).mean() > 0.3, "their counts are noise, like those of the others"
+    release.write(tmp_path / "out", csv=True)
+    back = oneoff.load_release(tmp_path / "out", private=True)
+    assert isinstance(back, Tallied)
+    assert np.array_equal(back.noisy, release.noisy)
+    for verdict in (oneoff.audit(back, people), oneoff.verify(tmp_path / "out" / "public"), oneoff.audit(back)):
+        assert verdict.holds, verdict.sentence()
+    for question in ("occupation = 'Wizard'", "age < 40 and occupation in ('Wizard', 'Office clerk')"):
+        assert back.count(question) == release.count(question)
+    found = release.count("occupation = 'Wizard'")
+    assert found.low == 0 <= found.count < 100
+    assert set(back.to_arrow()["occupation"].to_pylist()) <= set(wide(people))
+    queries = random_queries(people, 50, attributes=2, rng=np.random.default_rng(1))
+    assert query_errors(back, people, queries).median < 1
+    asked = random_aggregates(people, 20, attributes=2, rng=np.random.default_rng(2))
+    assert aggregate_errors(back, people, asked).count.median < 1
+
+
+def test_the_domain_decides_about_fields_not_the_values_that_occur(people: Table) -> None:
+    """Who has the domain named learns from the shape of a release not even which values occur."""
+    model = parse("beta-likeness:3").bind(people.sensitive)
+    plan = tallies(people, model, domain=wide(people))
+    assert plan.people.min() >= field_size_for(people.rows, len(people.counts) + 3, plan.epsilon) > plan.fields
+    fewer = replace(people, values=np.where(people.values == 0, 1, people.values))
+    other = released(fewer, "beta-likeness:3", domain=wide(people))
+    one = released(people, "beta-likeness:3", domain=wide(people))
+    assert other.noisy.shape == one.noisy.shape
+    assert np.array_equal(other.field, one.field)
+    assert other.sensitive is not None
+    assert other.sensitive.labels.tolist() == one.sensitive.labels.tolist()  # type: ignore[union-attr]
+
+
+def test_a_hierarchy_names_the_domain(tmp_path: Path) -> None:
+    from oneoff.table.hierarchy import Hierarchy
+    from oneoff.table.sample import SAMPLE_ROLES, sample
+
+    frame = pl.DataFrame(sample(1000, seed=2, values=5))
+    labels = sorted({*frame["occupation"].to_list(), "Astronaut", "Wizard"})
+    tree = Hierarchy.from_rows([[x, f"n{i // 3}", "*"] for i, x in enumerate(labels)])
+    table = oneoff.read_table(frame, hierarchies={"occupation": tree}, **SAMPLE_ROLES)
+    release = released(table, "hierarchy-beta-likeness:3", domain="hierarchy")
+    assert release.sensitive is not None
+    assert release.sensitive.labels.tolist() == labels
+    release.write(tmp_path / "out")
+    assert oneoff.verify(tmp_path / "out").holds
+    assert oneoff.audit(oneoff.load_release(tmp_path / "out", private=True), table).holds
+
+
+def test_a_table_with_a_value_outside_the_domain_is_another_one(people: Table) -> None:
+    release = released(people)
+    assert people.sensitive is not None
+    other = replace(people, sensitive=replace(people.sensitive, labels=np.array([*"abcdefghij"], dtype=object)))
+    assert "does not list" in oneoff.audit(release, other).problems[0]

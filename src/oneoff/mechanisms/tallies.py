@@ -14,17 +14,18 @@ docs/explanation/methods/tallies.md has the argument. What it rests on, and what
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee, whole_number
+from oneoff.errors import BadValue, MethodMismatch, RoleConflict, UnreachableGuarantee, listing, whole_number
 from oneoff.mechanisms.task import Report
 from oneoff.models import Model, Prior
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition, Tally
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
+from oneoff.table.domain import with_domain
 
 __all__ = ["field_size_for", "tallies"]
 
@@ -44,6 +45,7 @@ def tallies(
     field_size: int | None = None,
     epsilon: float | None = None,
     totals: Literal["unknown", "known"] = "unknown",
+    domain: Any = None,
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Tally:
@@ -54,11 +56,15 @@ def tallies(
     field_size   the fewest people whose values are counted together; by default from n, m and eps (`field_size_for`)
     epsilon      less than the promise allows, for more noise
     totals       "known" halves eps, for an adversary who knows how many people have each value and nothing else
+    domain       values that may occur, which all get counts (`table.domain`): a list, a CSV file, A;B;C, or "hierarchy"
+                 for the leaves of theirs. By default those that occur, which then are known to. A table made by
+                 `with_domain` needs no second word of it
 
     Serves every promise made of ceilings and floors, alone and with k-anonymity or delta-probability. O(n d log n).
     Stands against anyone: whatever somebody knows, everybody else's values included, a person's own value moves their
     odds about that person by at most e^eps. What the counts show of people like that person is not bounded by it.
     """
+    table = table if domain is None else with_domain(table, domain)
     _refuse(table, model, totals)
     allowed = _allowed_epsilon(table, model, totals)
     eps = allowed if epsilon is None else _lowered(epsilon, allowed)
@@ -173,6 +179,13 @@ def _smallest_cell(model: Model, table: Table, cells: int | str | None) -> int:
 def _refuse(table: Table, model: Model, totals: str) -> None:
     if totals not in ("unknown", "known"):
         raise BadValue("unknown word for what is known of totals", allowed="unknown, known", got=repr(totals))
+    if table.keep or table.sensitive is None:
+        raise RoleConflict(
+            "columns that travel with the sensitive value are values, too, and cannot be kept beside noisy counts",
+            allowed="a sensitive column, and no columns to keep",
+            got=listing([attribute.name for attribute in table.keep] or ["no sensitive column"]),
+            hint="leave them out, or declare them public by naming them as quasi-identifiers: then cells show them",
+        )
     unserved = [part.spec() for part in model.parts() if part.about != "identity" and part.caps(table.counts) is None]
     if unserved or all(part.about == "identity" for part in model.parts()):
         raise MethodMismatch(

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from oneoff.errors import RoleConflict, listing
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
@@ -248,7 +247,6 @@ def tally(
 
     seeded   noise from `rng`, for a run that can be repeated; it must not go out
     """
-    _refuse_columns(table)
     true = np.zeros((plan.fields, len(table.counts)), dtype=np.int64)
     np.add.at(true, (plan.field_of_person, table.values), 1)
     drawn = noisy(true, plan.epsilon, rng if seeded else None)
@@ -270,13 +268,3 @@ def tally(
         codes=codes,
         values=values,
     )
-
-
-def _refuse_columns(table: Table) -> None:
-    if table.keep or table.sensitive is None:
-        raise RoleConflict(
-            "columns that travel with the sensitive value are values, too, and cannot be kept beside noisy counts",
-            allowed="a sensitive column, and no columns to keep",
-            got=listing([attribute.name for attribute in table.keep] or ["no sensitive column"]),
-            hint="leave them out, or name them as quasi-identifiers where they are public",
-        )

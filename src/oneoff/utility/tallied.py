@@ -55,7 +55,15 @@ def estimate(release: Tallied, table: Table, queries: Workload) -> Floats:
         for i, j in enumerate(names)
     ]
     part = release.tallies.size / release.people[release.field]
-    return from_cells(shares, part[:, None] * release.estimates[release.field], queries)
+    return from_cells(shares, part[:, None] * _estimates(release, table)[release.field], queries)
+
+
+def _estimates(release: Tallied, table: Table) -> Floats:
+    """[field, value of the table]: the release may count values that nobody in the table has."""
+    assert table.sensitive is not None
+    assert release.sensitive is not None
+    found: Floats = release.estimates[:, renamed(table.sensitive, release.sensitive)]
+    return found
 
 
 def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
@@ -65,7 +73,7 @@ def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates)
         tallies.matrix(j, renamed(a, table.attribute(a.name)), table.attribute(a.name).size) / tallies.size[:, None]
         for j, a in enumerate(release.quasi)
     ]
-    mean = ((release.estimates @ numbers) / release.people)[release.field]
+    mean = ((_estimates(release, table) @ numbers) / release.people)[release.field]
     found = np.empty((len(queries), 2))
     for q in range(len(queries)):
         meant = tallies.size * np.prod([shown[j] @ allowed for j, allowed in queries.predicates(q)], axis=0)
