@@ -66,3 +66,52 @@ def test_a_domain_that_misses_values_names_them(people_csv: Path, occupations: l
     assert "misses values of 'occupation' that occur" in answer.err
     assert f"none of {occupations[0]}, {occupations[1]}" in answer.err
     assert not (tmp_path / "out").exists()
+
+
+REFUSED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "no epsilon": ("beta-likeness:3", ("--option", "epsilon=0"), ("from 0.05 to 1.38629", "what the promise allows")),
+    "less than none": ("beta-likeness:3", ("--option", "epsilon=-1"), ("from 0.05 to 1.38629", "got: -1")),
+    "too much": ("beta-likeness:3", ("--option", "epsilon=2"), ("from 0.05 to 1.38629", "what the promise allows")),
+    "no number": ("beta-likeness:3", ("--option", "epsilon=much"), ("from 0.05 to 1.38629", "'much'")),
+    "too little room": ("beta-likeness:0.04", (), ("noise would drown", "epsilon 0.0392", "transversal, burel")),
+    "half too little": (
+        "beta-likeness:0.08", ("--option", "totals=known"), ("noise would drown", "hint: totals=unknown"),
+    ),
+    "at its ceiling": ("l-diversity:1.91", (), ("noise would drown", "epsilon 0)")),
+    "a field of all": ("beta-likeness:3", ("--option", "field_size=1501"), ("smaller than one field", "1,500 people")),
+    "kept": ("beta-likeness:3", ("--keep", "country"), ("values, too", "country", "naming them as quasi-identifiers")),
+    "not about values": ("k-anonymity:5", (), ("tallies needs one of",)),
+    "not ceilings": ("t-closeness:0.3", (), ("tallies does not keep t-closeness:0.3",)),
+    "no such domain": ("beta-likeness:3", ("--option", "domain=none.csv"), ("the domain 'none.csv' cannot be read",)),
+    "no hierarchy": ("beta-likeness:3", ("--option", "domain=hierarchy"), ("no hierarchy", "--hierarchy occupation=")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_says_what_would_do(case: str, people_csv: Path, tmp_path: Path) -> None:
+    guarantee, more, said = REFUSED[case]
+    answer = publish(people_csv, tmp_path / "out", *more, guarantee=guarantee)
+    assert answer.status == 2, answer.err or answer.out
+    assert answer.out == ""
+    assert not (tmp_path / "out").exists()
+    shown = " ".join(answer.err.split())
+    for words in said:
+        assert words in shown, shown
+
+
+def test_thousands_of_values_are_to_be_put_together_first(tmp_path: Path) -> None:
+    many = pl.DataFrame({"age": [i % 70 for i in range(4000)], "income": list(range(4000))})
+    many.write_csv(tmp_path / "many.csv")
+    roles = ("--quasi", "age", "--sensitive", "income", "--method", "tallies", "--guarantee", "beta-likeness:3")
+    answer = oneoff("anonymize", tmp_path / "many.csv", *roles, "--out", tmp_path / "out")
+    assert answer.status == 2
+    for words in ("too many sensitive values", "at most 2,000", " 4,000\n", "--bins 50", "hierarchy"):
+        assert words in answer.err
+    few = oneoff("anonymize", tmp_path / "many.csv", *roles, "--bins", "8", "--out", tmp_path / "out")
+    assert few.status == 0, few.err
+    many.head(900).write_csv(tmp_path / "some.csv")
+    answer = oneoff("anonymize", tmp_path / "some.csv", *roles, "--out", tmp_path / "other")
+    assert answer.status == 2
+    assert "smaller than one field" in answer.err
+    assert "900 people and 900 values" in answer.err
+    assert "--bins 50" in answer.err

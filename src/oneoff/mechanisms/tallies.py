@@ -76,8 +76,8 @@ def tallies(
     if size > table.rows:
         raise UnreachableGuarantee(
             f"the table is smaller than one field of people whose values are counted together ({size:,})",
-            allowed="more people, or a smaller --option field_size",
-            got=f"{table.rows:,} people",
+            allowed="more people, fewer values (--bins 50 for numbers), or a smaller --option field_size",
+            got=f"{table.rows:,} people and {len(table.counts):,} values",
             hint="methods that make groups serve small tables: transversal, burel, mondrian",
         )
     return _cut(table, size, smallest, cells == "exact", eps)
@@ -141,14 +141,16 @@ def _has_order(attribute: Attribute) -> bool:
 
 def _allowed_epsilon(table: Table, model: Model, totals: str) -> float:
     """By how much a value may move the logarithm of anybody's odds; half of that who knows the totals can use twice."""
-    allowed = model.public_epsilon(Prior.of(table.counts)) / (2 if totals == "known" else 1)
+    whole = model.public_epsilon(Prior.of(table.counts))
+    allowed = whole / (2 if totals == "known" else 1)
     if allowed >= LEAST_EPSILON:
         return allowed
+    unless = "totals=unknown, " if whole >= LEAST_EPSILON else ""
     raise MethodMismatch(
         f"{model.spec()} leaves no room for counts of values: noise would drown them (epsilon {allowed:.3g})",
         allowed=f"a promise whose epsilon is at least {LEAST_EPSILON}",
         got=model.spec(),
-        hint="a weaker promise, or a method that makes groups: transversal, burel, mondrian",
+        hint=f"{unless}a weaker promise, or a method that makes groups: transversal, burel, mondrian",
     )
 
 
@@ -199,5 +201,5 @@ def _refuse(table: Table, model: Model, totals: str) -> None:
             "there are too many sensitive values to count each of them with noise",
             allowed=f"at most {MOST_VALUES:,}",
             got=f"{len(table.counts):,}",
-            hint="put numbers into ranges (--bins 50), or categories into fewer ones along a hierarchy",
+            hint="put numbers into ranges (--bins 50), or replace categories by those of a higher level of a hierarchy",
         )
