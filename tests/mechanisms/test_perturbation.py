@@ -257,6 +257,21 @@ def test_the_release_has_no_exact_totals(tmp_path: Path) -> None:
     assert "own value changes anybody's odds about that person at most 3-fold" in verdict.remarks[0]
 
 
+def test_all_that_is_public_follows_from_what_was_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all draws held fast, other values, and other totals, publish the very same bytes."""
+    from oneoff import publish as publishing
+
+    fixed = np.random.default_rng(3).integers(0, 3, 100).astype(np.int32)
+    monkeypatch.setattr(Channel, "draw", lambda self, values, rng=None: fixed)
+    monkeypatch.setattr(publishing, "_generator", lambda seed, table: np.random.default_rng(seed))
+    files = []
+    for people in ((60, 30, 10), (20, 30, 50)):
+        out = tmp_path / str(people[0])
+        publish(table(*people), "beta-likeness:2", method="perturbation", seed=5).release.write(out)
+        files.append({path.name: path.read_bytes() for path in sorted((out / "public").iterdir())})
+    assert files[0] == files[1]
+
+
 @pytest.mark.parametrize("knows", ["nobody", "everybody else", "who has the same"])
 def test_no_belief_moves_further_than_its_bound(knows: str) -> None:
     """All worlds of four people and everything they can show: the exact belief about the first of them."""
