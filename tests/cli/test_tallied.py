@@ -115,3 +115,61 @@ def test_thousands_of_values_are_to_be_put_together_first(tmp_path: Path) -> Non
     assert "smaller than one field" in answer.err
     assert "900 people and 900 values" in answer.err
     assert "--bins 50" in answer.err
+
+
+def test_the_three_sentences_are_said_everywhere(people_csv: Path, tmp_path: Path) -> None:
+    """Own value, with epsilon and what it means for the rarest and the most common; people like you; exact totals."""
+    out = tmp_path / "out"
+    made = oneoff(
+        "anonymize", people_csv, *ROLES, "--guarantee", "beta-likeness:3", "--out", out, "--json", report=True
+    )  # fmt: skip
+    assert made.status == 0, made.err
+    assert made.json["epsilon"] == pytest.approx(1.386294, abs=1e-6)
+    shares = pl.read_csv(people_csv)["occupation"].value_counts(sort=True)
+    most, fewest = shares.row(0), shares.row(-1)
+    own, others, totals, trust = made.json["remarks"]
+    for share, name in ((most[1] / 1500, most[0]), (fewest[1] / 1500, fewest[0])):
+        assert f"{100 * share:.3g}% in '{name}'" in own
+        assert f"at most {100 * 4 * share / (1 + 3 * share):.3g}%" in own
+    assert "at most 4-fold (epsilon 1.39)" in own
+    assert "with or without them" in others
+    assert "exactly how many people have each value" in totals
+    assert "up to 16-fold" in totals
+    assert "taken on trust" in trust
+    assert "estimates" not in trust
+    page = " ".join((out / "private" / "report.html").read_text().split())
+    full = " ".join(oneoff("audit", out, "--verbose").out.split())
+    for words in ("at most 4-fold (epsilon 1.39)", "with or without them", "exactly how many people", "taken on trust"):
+        assert words in page
+        assert words in full
+    for name, shown in (("verdict.json", out / "private"), ("summary.json", out / "private")):
+        assert json.loads((shown / name).read_text())["remarks"] == [own, others, totals, trust]
+    assert "at most 4-fold (epsilon 1.39)" in oneoff("audit", out).out
+    assert "A cell is a set of people" in page
+    assert " cells of 1,500 people" in full
+
+
+def test_a_recipient_is_told_what_was_checked_and_what_is_on_trust(people_csv: Path, tmp_path: Path) -> None:
+    assert publish(people_csv, tmp_path / "out").status == 0
+    for more in ((), ("--verbose",)):
+        answer = " ".join(oneoff("verify", tmp_path / "out" / "public", *more).out.split())
+        assert answer.count("What was checked: epsilon against the promise") == 1
+        assert "taken on trust. Shares of values are estimates here" in answer
+    found = oneoff("verify", tmp_path / "out" / "public", "--json").json
+    assert (found["holds"], found["checkable"]) == (True, True)
+    assert found["epsilon"] == pytest.approx(1.386294, abs=1e-6)
+    assert "taken on trust" in found["remarks"][-1]
+    assert "a belief of 1% becomes at most 3.88%, and one of 10% at most 30.8%." in found["remarks"][0]
+
+
+def test_totals_known_says_that_it_holds_them_too(people_csv: Path, tmp_path: Path) -> None:
+    made = publish(people_csv, tmp_path / "out", "--option", "totals=known", "--json").json
+    assert made["epsilon"] == pytest.approx(1.386294 / 2, abs=1e-6)
+    assert "gains at most 4-fold, which the promise allows, too" in made["remarks"][2]
+
+
+def test_methods_say_who_anyone_is() -> None:
+    shown = oneoff("methods", "tallies").out
+    assert "stands against: anyone" in " ".join(shown.split())
+    assert "anyone:    anyone, whatever they know" in shown
+    assert "prior:     somebody who knows" in shown

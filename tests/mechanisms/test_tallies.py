@@ -293,6 +293,9 @@ def test_a_larger_epsilon_in_the_file_breaks_the_promise(people: Table) -> None:
     assert verdict.people_above == people.rows
     assert not oneoff.audit(replace(release, epsilon=0.5), people, "beta-likeness:0.1").holds
     assert not oneoff.audit(release, people, "t-closeness:0.5").holds
+    for much in (50.0, 1e6):
+        assert not oneoff.audit(replace(release, epsilon=much), people).holds
+        assert not oneoff.audit(replace(release, epsilon=much), None, "l-diversity:2").holds
 
 
 def test_wrong_tallies_are_noticed(people: Table) -> None:

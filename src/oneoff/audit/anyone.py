@@ -7,18 +7,21 @@ made: no file proves that chance had its part in it.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
+from oneoff.errors import listing
 from oneoff.models import CapModel, Limits, Model, Prior
 from oneoff.models.odds import highest_belief, lowest_belief
 from oneoff.releases import Published
-from oneoff.table import Table
+from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Flags, Floats, Ints
 
-__all__ = ["counts_in", "kept_by_odds", "remarks"]
+__all__ = ["Odds", "Words", "counts_in", "kept_by_odds", "remarks"]
 
 _DOUBT = 6  # standard errors that an estimated share may be off
+_TOO_MUCH = 100.0  # epsilon of a file that promises nothing
 _ESTIMATED = " Shares of values are estimates here: that epsilon fits the exact ones is taken on trust, too."
 
 
@@ -73,29 +76,75 @@ def _moved(prior: Prior, value: int, by: int) -> Prior:
     return Prior(tuple(count))
 
 
-def remarks(epsilon: float, allowed: float, chance: str, *, estimated: bool) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Words:
+    """What is said in other words of noisy counts than of drawn values.
+
+    chance    what nobody can see, to be read after "that"
+    checked   what anybody can check, to be read after "What was checked:"
+    """
+
+    chance: str
+    checked: str
+
+
+def remarks(epsilon: float, allowed: float, odds: Odds, words: Words) -> tuple[str, ...]:
     """What epsilon means for a person, for people like them, and for somebody who knows the totals; what is on trust.
 
     allowed   what the promise allows epsilon to be
-    chance    what nobody can see: "noise was drawn as described"
     """
     return (
-        f"A person's own value changes anybody's odds about that person at most {math.exp(epsilon):.3g}-fold (epsilon "
-        f"{epsilon:.3g}), whatever they know.",
+        f"A person's own value changes anybody's odds about that person at most {_fold(epsilon)} (epsilon "
+        f"{epsilon:.3g}), whatever they know{odds.sentence(epsilon)}.",
         "What the table shows of people like them, it shows with or without them; that is not bounded, and is the "
         "point of publishing.",
         _totals(epsilon, kept=2 * epsilon <= allowed),
-        f"That {chance} cannot be seen in any file: it is a promise of the method, taken on trust."
-        + _ESTIMATED * estimated,
+        f"What was checked: {words.checked}. That {words.chance} cannot be seen in any file: it is a promise of the "
+        f"method, taken on trust.{_ESTIMATED * odds.estimated}",
     )
 
 
-def _totals(epsilon: float, *, kept: bool) -> str:
-    who, twice = "Somebody who knows exactly how many people have each value", math.exp(2 * epsilon)
-    if kept:
-        return f"{who} and nothing else gains at most {twice:.3g}-fold, which the promise allows, too."
+@dataclass(frozen=True, eq=False)
+class Odds:
+    """Shares to say what epsilon means for: those of the table, or estimated ones."""
+
+    prior: Prior
+    sensitive: Attribute
+    estimated: bool
+
+    def sentence(self, epsilon: float) -> str:
+        """What the belief in the rarest and in the most common value can become; nothing where there is only one."""
+        people = np.array(self.prior.count)
+        if (people > 0).sum() < 2:
+            return ""
+        if self.estimated:  # beliefs of two sizes stand for those of values whose shares are not known
+            return _becoming((0.01, "", ""), (0.1, "", ""), epsilon)
+        rarest, common = int(np.where(people > 0, people, people.max() + 1).argmin()), int(people.argmax())
+        names = [f" in '{listing([self.sensitive.labels[v]], width=40)}', which" for v in (rarest, common)]
+        shares = [float(people[v] / people.sum()) for v in (rarest, common)]
+        return _becoming((shares[0], names[0], " the fewest have,"), (shares[1], names[1], " most have,"), epsilon)
+
+
+def _becoming(one: tuple[float, str, str], other: tuple[float, str, str], epsilon: float) -> str:
+    """A belief, in what, and how many have it: twice."""
+    (p, value, few), (q, another, many) = one, other
+    low, high = (f"{100 * highest_belief(share, epsilon):.3g}%" for share in (p, q))
     return (
-        f"{who} and nothing else can gain up to {twice:.3g}-fold if chance has it so; the more people there are, the "
-        f"less likely it is to be noticeably more than {math.exp(epsilon):.3g}-fold. --option totals=known holds them "
+        f"; a belief of {100 * p:.3g}%{value}{few} becomes at most {low}, and one of {100 * q:.3g}%{another}{many} at "
+        f"most {high}"
+    )
+
+
+def _fold(epsilon: float) -> str:
+    return "infinitely" if epsilon > _TOO_MUCH else f"{math.exp(epsilon):.3g}-fold"
+
+
+def _totals(epsilon: float, *, kept: bool) -> str:
+    who, twice = "Somebody who knows exactly how many people have each value", _fold(2 * epsilon)
+    if kept:
+        return f"{who} and nothing else gains at most {twice}, which the promise allows, too."
+    return (
+        f"{who} and nothing else can gain up to {twice} if chance has it so; the more people there are, the "
+        f"less likely it is to be noticeably more than {_fold(epsilon)}. --option totals=known holds them "
         "to the promise whatever chance does."
     )

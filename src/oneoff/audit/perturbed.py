@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.audit.anyone import counts_in, kept_by_odds, remarks
+from oneoff.audit.anyone import Odds, Words, counts_in, kept_by_odds, remarks
 from oneoff.audit.judge import judge_part, of_sizes
 from oneoff.audit.levels import reached
 from oneoff.audit.recognition import in_files
 from oneoff.audit.records import links_problem, prior_problem, quasi_problems, rows_problem
 from oneoff.audit.verdict import PartVerdict, Verdict
 from oneoff.audit.witness import Witness, branch
+from oneoff.errors import listing
 from oneoff.models import Counts, Limits, Model, Prior
 from oneoff.models.adversary import Adversary
 from oneoff.models.posterior import breaking, highest_with_totals
@@ -38,6 +39,10 @@ __all__ = ["judge", "look"]
 
 look = in_files
 
+_WORDS = Words(
+    "values were drawn as described",
+    "what the matrix lets anybody believe, and that records, matrix and totals agree with one another",
+)
 _FINE = 2**30  # people that stand for a belief of 1 where nothing is compared with a ceiling
 
 
@@ -119,6 +124,7 @@ def judge(release: Perturbed, table: Table | None, model: Model, before: Risk | 
         stands_against=release.against if anyone else Adversary.PRIOR,  # more was claimed before the totals were seen
         risk_after=risk_of_classes(sizes),
         risk_before=before,
+        epsilon=seen.epsilon if anyone else None,
         remarks=_remarks(seen, model, release, anyone),
         _people=_per_person(release, None if problems else table, model, seen),
     )
@@ -204,7 +210,7 @@ def _per_person(release: Perturbed, table: Table | None, model: Model, seen: _Se
 def _remarks(seen: _Seen, model: Model, release: Perturbed, anyone: bool) -> tuple[str, ...]:
     if anyone:
         allowed = min(part.epsilon(seen.prior) for part in model.parts())
-        return remarks(seen.epsilon, allowed, "values were drawn as described", estimated=bool(seen.error.any()))
+        return remarks(seen.epsilon, allowed, Odds(seen.prior, seen.sensitive, bool(seen.error.any())), _WORDS)
     limits = model.caps(seen.prior)
     if limits is None:
         return ()
@@ -213,7 +219,7 @@ def _remarks(seen: _Seen, model: Model, release: Perturbed, anyone: bool) -> tup
     i = int((highest / np.where(ceiling > 0, ceiling, np.inf)).argmax())
     return (
         "It holds for a record looked at alone. The matrix gives the exact totals away, and somebody who puts them and "
-        f"all records together can come to believe {str(seen.sensitive.labels[i])!r} of a person with up to "
+        f"all records together can come to believe {listing([seen.sensitive.labels[i]])!r} of a person with up to "
         f"{highest[i]:.3g} where {ceiling[i]:.3g} is allowed, although hardly in a table of many people. "
         "channel=response stands against them, too.",
     )

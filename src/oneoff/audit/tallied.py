@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from oneoff.audit.anyone import counts_in, kept_by_odds, remarks
+from oneoff.audit.anyone import Odds, Words, counts_in, kept_by_odds, remarks
 from oneoff.audit.judge import judge_part, of_sizes
 from oneoff.audit.levels import reached
 from oneoff.audit.verdict import PartVerdict, Verdict
@@ -28,6 +28,10 @@ from oneoff.table.classes import Risk, risk_of_classes
 
 __all__ = ["judge"]
 
+_WORDS = Words(
+    "noise was drawn as described",
+    "epsilon against the promise, the sizes of cells, and that tallies, counts, totals and rows agree with one another",
+)
 _FINE = 2**30  # people that stand for a belief of 1 where a level is named; ceilings are never decided by it
 _MOST_CROWDS = 100  # values whose belief is followed to name levels
 
@@ -90,9 +94,15 @@ def judge(release: Tallied, table: Table | None, model: Model, before: Risk | No
         against=Adversary.ANYONE,
         risk_after=risk_of_classes(seen.alike.size),
         risk_before=before,
-        remarks=remarks(release.epsilon, allowed, "noise was drawn as described", estimated=seen.estimated),
+        epsilon=release.epsilon,
+        remarks=remarks(release.epsilon, allowed, _odds(seen), _WORDS),
         _people=_per_person(release, model, seen),
     )
+
+
+def _odds(seen: _Seen) -> Odds:
+    assert seen.release.sensitive is not None
+    return Odds(seen.prior, seen.release.sensitive, seen.estimated)
 
 
 def _levels(seen: _Seen, parts: tuple[PartVerdict, ...]) -> dict[str, float]:
@@ -138,6 +148,7 @@ def _witness(limits: Limits, seen: _Seen, holds: bool) -> Witness:
         belief=min(float(seen.beliefs[v]), float(ceiling[v])) if holds else float(seen.beliefs[v]),
         allowed=float(ceiling[v]),
         subject="odds",
+        place="cell",
         before=float(seen.shares[v]),
     )
 

@@ -22,12 +22,13 @@ from oneoff.models.limits import Limits
 __all__ = ["ENHANCED", "coarse", "epsilon_of_limits", "highest_belief", "lowest_belief"]
 
 ENHANCED = 1.470387
+_MOST = 700.0  # its exponential is still a number, and as good as infinite
 _ROUNDING = 1e-12  # more than the logarithms of this file can be off, relative to their size
 
 
 def highest_belief(p: float, epsilon: float) -> float:
     """What a belief of p can become."""
-    gain = math.exp(epsilon)
+    gain = math.exp(min(epsilon, _MOST))
     return gain * p / (1 - p + gain * p)
 
 

@@ -166,7 +166,8 @@ def readable_verdict(verdict: Verdict) -> Verdict:
     value = verdict.witness.value
     witness = replace(verdict.witness, value=None if value is None else plain(value))
     problems = tuple(plain(problem, 300) for problem in verdict.problems)
-    return replace(verdict, witness=witness, problems=problems)
+    remarks = tuple(plain(remark, 500) for remark in verdict.remarks)
+    return replace(verdict, witness=witness, problems=problems, remarks=remarks)
 
 
 def readable_utility(utility: Utility) -> Utility:
