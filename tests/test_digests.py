@@ -55,6 +55,8 @@ VARIANTS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     ),
     "tallies": ("plain", "tallies", "l-diversity:4", {"field_size": 60}),
     "tallies, k": ("plain", "tallies", "beta-likeness:2+k-anonymity:4", {"field_size": 60, "totals": "known"}),
+    "perturbation, for anyone": ("plain", "perturbation", "beta-likeness:2", {"totals": "known"}),
+    "perturbation, for the shares": ("plain", "perturbation", "beta-likeness:2", {"channel": "repaired"}),
     "two-size, dealt evenly": ("plain", "two-size", "l-diversity:3", {"deal": "even"}),
 }
 

@@ -90,7 +90,9 @@ OPTIONS = {
             }
         ),
     ),
-    "perturbation": st.fixed_dictionaries({"channel": st.sampled_from(["repaired", "paper"])}),
+    "perturbation": st.sampled_from(
+        [{}, {"channel": "response", "totals": "known"}, {"channel": "repaired"}, {"channel": "paper"}]
+    ),
 }
 
 
@@ -306,7 +308,8 @@ def test_every_release_keeps_its_promise(method: str, data: st.DataObject) -> No
             limits = model.caps(table.counts)
             assert limits is not None
             at_once = any(ceiling <= share < 1 for ceiling, share in zip(limits.ceiling, table.prior, strict=True))
-            assert at_once or limits.floor is not None or options["channel"] == "paper"
+            nothing = model.epsilon(Prior.of(table.counts)) < 0.011 and options.get("channel") != "repaired"
+            assert at_once or nothing or limits.floor is not None or options.get("channel") == "paper"
             return
         assert method == "transversal", "what the whole table keeps is kept"
         assert options["blocks"] in (2, 3), "everybody in one block always works"

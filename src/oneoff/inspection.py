@@ -14,6 +14,7 @@ from typing import Any
 
 from oneoff.audit import Verdict, audit
 from oneoff.errors import BadValue
+from oneoff.models.adversary import Adversary
 from oneoff.releases import Published
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.folder import load_release
@@ -68,6 +69,11 @@ class Inspection:
         """What `oneoff verify --json` prints; keys are stable."""
         more = {"checkable": self.checkable, "broken": self.broken, "holds": self.holds}
         return self.verdict.as_dict() | more
+
+    @property
+    def trusted(self) -> str:
+        """What a recipient must believe, where no file can show it; empty where all of it was checked."""
+        return self.verdict.remarks[-1] if self.verdict.against is Adversary.ANYONE and self.verdict.remarks else ""
 
     def remarks(self) -> tuple[str, str]:
         """What to say before the verdict and what after it; empty where there is nothing."""

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from oneoff.errors import BadValue, UnreadableFile, nearest
 from oneoff.releases import Published
 from oneoff.table import Table
+from oneoff.table.domain import is_domain_file
 
 __all__ = ["Job", "original_of", "read_job"]
 
@@ -65,8 +66,9 @@ class Job(BaseModel):
                 given[name] = str(Path(given[name]).resolve())
         given["guarantee"] = _with_caps_file_in(Path.cwd(), self.guarantee)
         given["hierarchies"] = {name: str(Path(path).resolve()) for name, path in self.hierarchies.items()}
-        if "public" in self.options:
-            given["options"] = self.options | {"public": str(Path(str(self.options["public"])).resolve())}
+        files = {name: str(Path(str(self.options[name])).resolve()) for name in _files(self.options)}
+        if files:
+            given["options"] = self.options | files
         tables = {name: given.pop(name) for name in _BY_NAME if given.get(name)}
         given.pop("hierarchies", None)
         lines = [f"{name} = {_toml(value)}" for name, value in given.items()]
@@ -136,9 +138,15 @@ def _from_file(path: Path) -> dict[str, Any]:
         given["guarantee"] = _with_caps_file_in(path.parent, given["guarantee"])
     if isinstance(given.get("hierarchies"), dict):
         given["hierarchies"] = {name: str(path.parent / str(file)) for name, file in given["hierarchies"].items()}
-    if isinstance(given.get("options"), dict) and "public" in given["options"]:
-        given["options"]["public"] = str(path.parent / str(given["options"]["public"]))
+    if isinstance(given.get("options"), dict):
+        for name in _files(given["options"]):
+            given["options"][name] = str(path.parent / str(given["options"][name]))
     return given
+
+
+def _files(options: Mapping[str, Any]) -> list[str]:
+    """The options that name a file."""
+    return [name for name, value in options.items() if name == "public" or (name == "domain" and is_domain_file(value))]
 
 
 def _with_caps_file_in(folder: Path, guarantee: str) -> str:

@@ -55,6 +55,8 @@ class Outcome:
             "reason": self.reason,
             "levels": self.judged["levels"],
             "attacks": self.judged["attacks"],
+            "epsilon": self.judged["epsilon"],
+            "remarks": self.judged["remarks"],
             "masked": self.judged["masked"],
             "utility": self.utility.as_dict(),
             "notices": list(self.notices),

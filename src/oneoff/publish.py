@@ -23,6 +23,7 @@ from oneoff.plans import Channel, Cover, Links, Partition, Tally
 from oneoff.public import public_information
 from oneoff.releases import Published
 from oneoff.table import Table
+from oneoff.table.domain import with_domain
 from oneoff.utility import utility
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ Warn = Callable[[str], None]
 
 _MANY_NUMBERS = 200  # different sensitive numbers
 _SEEDED = (
-    "with a seed the noise can be drawn again by whoever has it, and comes from a generator that is not made for "
+    "with a seed what chance did can be drawn again by whoever has it, and comes from a generator that is not made for "
     "secrets: this run is for tests; publish one without a seed"
 )
 _FORMS = {"numeric_as": ("numbers", ("range", "set")), "columns": ("columns", ("tally", "box"))}
@@ -99,6 +100,7 @@ def publish(
     """
     began, say = time.perf_counter(), report or (lambda stage, share: None)
     order = _ordered(table, guarantee, method, options or {}, seed is not None)
+    table = order.table  # over all values that may occur, where these are named
     seed = secrets.randbits(128) if seed is None else checked_seed(seed)
     rng = _generator(seed, table)
     warning = order.said(order.method.forewarn)
@@ -159,6 +161,9 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
     refuse_unreachable(table, model)
     chosen, reason = choose(method, model)
     given = _checked_options(chosen, options)
+    if given.get("domain") is not None:
+        table = with_domain(table, given.pop("domain"))
+        model = parse(guarantee).bind(table.sensitive)
     if given.get("public") is not None:
         given["public"] = public_information(given["public"], table)
     return _Order(table, model, chosen, reason, given, seeded)
@@ -179,7 +184,7 @@ def _judged(release: Published, order: _Order) -> Verdict:
 
 def _notices(order: _Order, warnings: list[str], plan: Plan) -> tuple[str, ...]:
     table, model = order.table, order.model
-    if order.seeded and order.method.form == "tallied":
+    if order.seeded and order.method.form in ("tallied", "perturbed"):
         warnings = [*warnings, _SEEDED]
     told = (_many_numbers(table, model), _unprotected(table, model), _nothing_promised(table, model), *warnings)
     said = [notice for notice in told if notice]

@@ -150,7 +150,9 @@ def test_records_that_do_not_fit_the_table_are_problems() -> None:
     table, other = people("aabb"), people("aabb", [9, 8, 7, 6])
     release = oneoff.anonymize(table, "beta-likeness:1", method="perturbation", seed=1)
     assert "another 'age'" in oneoff.audit(release, other).problems[0]
-    assert "prior" in oneoff.audit(release, people("abbb")).problems[0]
+    assert "does not list" in oneoff.audit(release, people("aabc", [0, 1, 2, 3])).problems[0]
+    shares = oneoff.anonymize(table, "beta-likeness:1", method="perturbation", channel="repaired", seed=1)
+    assert "prior" in oneoff.audit(shares, people("abbb")).problems[0]
     assert "5 people" in oneoff.audit(release, people("aabbb")).problems[0]
     buckets_of = oneoff.anonymize(table, "beta-likeness:1", method="baseline", seed=1)
     assert isinstance(buckets_of, Bucketized)

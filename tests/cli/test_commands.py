@@ -697,7 +697,7 @@ def test_perturbed_values_go_out_with_their_matrix(people_csv: Path, tmp_path: P
     out = tmp_path / "out"
     answer = publish(people_csv, out, "--method", "perturbation", "--csv", "--json")
     assert answer.status == 0, answer.err
-    assert answer.json["stands_against"] == "insider"
+    assert answer.json["stands_against"] == "anyone"
     assert answer.json["utility"]["retention"] < 1
     described = json.loads((out / "public" / "release.json").read_text())
     assert described["form"] == "perturbed"

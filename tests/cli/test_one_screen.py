@@ -21,6 +21,7 @@ RUNS = {
     "no groups, blind": ("k-anonymity:4", "--method", "freeform"),
     "buckets": ("l-diversity:3", "--method", "anatomy"),
     "drawn values": ("l-diversity:3", "--method", "perturbation"),
+    "noisy counts": ("beta-likeness:3+k-anonymity:4", "--method", "tallies", "--option", "field_size=100"),
     "single columns": ("delta-probability:0.25+l-diversity:3", "--method", "mutual-cover"),
     "whole records": ("delta-probability:0.25", "--method", "mutual-cover", "--option", "joint=true"),
 }

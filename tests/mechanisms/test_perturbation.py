@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 from fractions import Fraction
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,7 @@ from oneoff.mechanisms.perturbation import (
     paper_channel,
     perturbation,
     repaired_channel,
+    response_channel,
     variance_channel,
 )
 from oneoff.models import (
@@ -28,8 +33,12 @@ from oneoff.models import (
     Model,
     TwoSidedBetaLikeness,
 )
+from oneoff.models.adversary import Adversary
+from oneoff.models.odds import highest_belief
 from oneoff.models.posterior import breaking
 from oneoff.plans import Channel
+from oneoff.publish import publish
+from oneoff.releases import Perturbed
 from oneoff.table import Attribute, Table
 
 
@@ -183,6 +192,12 @@ def test_nothing_to_learn_is_refused_with_the_value() -> None:
 def test_bad_input_is_refused() -> None:
     with pytest.raises(BadValue, match="unknown channel"):
         perturbation(table(5, 5, 5), BetaLikeness(1), channel="best")
+    with pytest.raises(BadValue, match="unknown, known"):
+        perturbation(table(5, 5, 5), BetaLikeness(1), totals="perhaps")  # type: ignore[arg-type]
+    with pytest.raises(BadValue, match="gives the totals of all values away"):
+        perturbation(table(5, 5, 5), BetaLikeness(1), channel="repaired", totals="known")
+    with pytest.raises(UnreachableGuarantee, match="next to nothing"):
+        perturbation(table(50, 49), LDiversity(Fraction(99, 50) - Fraction(1, 1000)))
     with pytest.raises(BadValue, match="at most 1,000"):
         perturbation(table(*[1] * 1001), BetaLikeness(1))
     with pytest.raises(BadValue, match="least variance"):
@@ -197,6 +212,153 @@ def test_values_are_drawn_as_the_channel_says() -> None:
     for i in range(3):
         found = np.bincount(shown[true == i], minlength=3) / int(people[i])
         assert np.abs(found - made.matrix[:, i]).max() < 5 * 0.5 / np.sqrt(int(people[i]))
+
+
+# A channel that treats all values alike
+
+
+@given(st.integers(2, 40), st.floats(0.01, 19))
+def test_no_answer_is_more_likely_than_epsilon_says(values: int, epsilon: float) -> None:
+    made = response_channel(values, epsilon)
+    assert made.even
+    most, least = Fraction(int(made.weight.max())), Fraction(int(made.weight.min()))
+    assert most / least <= Fraction(math.exp(epsilon))
+    assert math.log(most / least) == pytest.approx(epsilon, rel=1e-4), "and no less than needed"
+    assert math.log(most / least) <= made.epsilon == pytest.approx(epsilon, rel=1e-4)
+
+
+def test_the_channel_knows_nothing_of_the_shares() -> None:
+    """Tables with other totals get the very same matrix, and what is said of totals follows from the records."""
+    one, other = (perturbation(table(*people), BetaLikeness(2)) for people in ((60, 30, 10), (20, 30, 50)))
+    assert np.array_equal(one.weight, other.weight)
+    halved = perturbation(table(60, 30, 10), BetaLikeness(2), totals="known")
+    assert halved.epsilon == pytest.approx(one.epsilon / 2, rel=1e-6)
+    near = [perturbation(table(*people), LDiversity(2)) for people in ((450, 550 - 70, 70), (449, 480, 71))]
+    assert np.array_equal(near[0].weight, near[1].weight)
+
+
+def test_the_release_has_no_exact_totals(tmp_path: Path) -> None:
+    people = table(600, 250, 100, 50)
+    made = publish(people, "beta-likeness:2", method="perturbation", seed=4)
+    made.release.write(tmp_path / "out")
+    described = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
+    assert described["prior_is"] == "estimated"
+    assert described["stands_against"] == "anyone"
+    assert described["prior"] != people.counts.tolist()
+    assert sum(described["prior"]) == 1000
+    release = made.release
+    assert isinstance(release, Perturbed)
+    shown = np.bincount(release.values, minlength=4)
+    keep, other = release.channel.matrix[0, :2].tolist()
+    assert described["prior"] == pytest.approx((shown - 1000 * other) / (keep - other), abs=1.0)
+    assert any("seed" in notice for notice in made.notices)
+    verdict = oneoff.audit(release, people)
+    assert (verdict.against, verdict.stands_against) == ("anyone", "anyone")
+    assert "own value changes anybody's odds about that person at most 3-fold" in verdict.remarks[0]
+
+
+def test_all_that_is_public_follows_from_what_was_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all draws held fast, other values, and other totals, publish the very same bytes."""
+    from oneoff import publish as publishing
+
+    fixed = np.random.default_rng(3).integers(0, 3, 100).astype(np.int32)
+    monkeypatch.setattr(Channel, "draw", lambda self, values, rng=None: fixed)
+    monkeypatch.setattr(publishing, "_generator", lambda seed, table: np.random.default_rng(seed))
+    files = []
+    for people in ((60, 30, 10), (20, 30, 50)):
+        out = tmp_path / str(people[0])
+        publish(table(*people), "beta-likeness:2", method="perturbation", seed=5).release.write(out)
+        files.append({path.name: path.read_bytes() for path in sorted((out / "public").iterdir())})
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("knows", ["nobody", "everybody else", "who has the same"])
+def test_no_belief_moves_further_than_its_bound(knows: str) -> None:
+    """All worlds of four people and everything they can show: the exact belief about the first of them."""
+    made, prior = response_channel(3, 1.0), (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5))
+    worlds = {world: math.prod((prior[v] for v in world), start=Fraction(1)) for world in product(range(3), repeat=4)}
+    if knows == "everybody else":
+        worlds = {world: p for world, p in worlds.items() if world[1:] == (0, 1, 1)}
+    if knows == "who has the same":
+        worlds = {world: p / prior[world[1]] for world, p in worlds.items() if world[0] == world[1]}
+    twice, nearest = 2 if knows == "who has the same" else 1, 0.0
+    for shown in product(range(3), repeat=4):
+        likely = {
+            world: p * math.prod(int(made.weight[y, v]) for y, v in zip(shown, world, strict=True))
+            for world, p in worlds.items()
+        }
+        for v, before in enumerate(prior):
+            belief = sum((p for world, p in likely.items() if world[0] == v), start=Fraction(0)) / sum(likely.values())
+            bound = highest_belief(float(before), twice * made.epsilon)
+            assert float(belief) <= bound * (1 + 1e-9)
+            nearest = max(nearest, float(belief) / bound)
+    assert nearest > 0.999, "the bound is not idle"
+
+
+@pytest.mark.parametrize("guarantee", ["l-diversity:1.6", "delta-disclosure:1", "beta-likeness:2"])
+def test_a_recipient_does_not_cry_wolf_over_estimated_shares(guarantee: str) -> None:
+    people = table(600, 250, 100, 50)
+    for seed in range(20):
+        release = oneoff.anonymize(people, guarantee, method="perturbation", seed=seed)
+        verdict = oneoff.audit(release)
+        assert verdict.holds
+        assert verdict.witness.strain <= 1
+        assert "estimates" in verdict.remarks[-1]
+        assert oneoff.audit(release, people).holds
+
+
+def test_a_recipient_notices_a_channel_that_tells_too_much() -> None:
+    people = table(600, 250, 100, 50)
+    for guarantee, epsilon in (("l-diversity:1.6", 3.0), ("beta-likeness:2", 1.4)):
+        made = replace_channel(people, guarantee, response_channel(4, epsilon))
+        assert not oneoff.audit(made).holds
+        assert not oneoff.audit(made, people).holds
+
+
+def replace_channel(people: Table, guarantee: str, channel: Channel) -> Perturbed:
+    from oneoff.models import parse
+    from oneoff.releases import perturb
+
+    model = parse(guarantee).bind(people.sensitive)
+    return perturb(
+        people,
+        channel,
+        model,
+        method="perturbation",
+        against=Adversary.ANYONE,
+        rng=np.random.default_rng(1),
+        seeded=True,
+    )
+
+
+@pytest.mark.parametrize("channel", ["repaired", "variance"])
+def test_a_channel_made_for_the_shares_says_what_the_totals_add(channel: str) -> None:
+    release = oneoff.anonymize(table(50, 50), "beta-likeness:0.5", method="perturbation", channel=channel, seed=1)
+    verdict = oneoff.audit(release, table(50, 50))
+    assert verdict.holds
+    assert (verdict.against, verdict.stands_against) == ("prior", "prior")
+    assert "looks at one record alone" in verdict.sentence()
+    assert "with up to 0.9 where 0.75 is allowed" in verdict.remarks[0]
+
+
+def test_older_releases_claimed_too_much() -> None:
+    from dataclasses import replace
+
+    release = oneoff.anonymize(table(50, 50), "beta-likeness:0.5", method="perturbation", channel="repaired", seed=1)
+    verdict = oneoff.audit(replace(release, against=Adversary.INSIDER))
+    assert verdict.stands_against == "prior"
+    assert "keeps it also" not in verdict.sentence()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("total", [2**40 - 7, 2**40, 1000003, 6])
+def test_the_system_draws_evenly(total: int) -> None:
+    from scipy.stats import chisquare
+
+    weight = np.array([[total - total // 3, total // 3], [total // 3, total - total // 3]], dtype=np.int64)
+    shown = Channel(weight).draw(np.zeros(60_000, dtype=np.int64))
+    expected = 60_000 * weight[:, 0] / total
+    assert chisquare(np.bincount(shown, minlength=2), expected).pvalue > 1e-6
 
 
 @pytest.mark.slow

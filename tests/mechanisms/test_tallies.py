@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import tempfile
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oneoff
-from oneoff.errors import BadValue, DamagedRelease, MethodMismatch, RoleConflict, UnreachableGuarantee
+from oneoff.errors import BadValue, DamagedRelease, MethodMismatch, OneoffError, RoleConflict, UnreachableGuarantee
 from oneoff.mechanisms.tallies import field_size_for, tallies
 from oneoff.models import BetaLikeness, Joined, KAnonymity, parse
 from oneoff.models.adversary import Adversary
@@ -58,6 +61,136 @@ def test_values_have_no_part_in_cells_and_fields(table: Table, k: int, size: int
     assert plan.epsilon == other.epsilon
     assert plan.cells.size.min() >= k
     assert plan.people.min() >= max(size, k)
+
+
+def shuffled(table: Table, seed: int) -> Table:
+    """The same people and the same values, but whose is whose."""
+    return replace(table, values=np.random.default_rng(seed).permutation(table.values))
+
+
+def test_values_leave_no_mark_but_noisy_counts(people: Table, tmp_path: Path) -> None:
+    """Cells, fields, tallies, sizes of files and every message are those of any other table with these columns."""
+    one, other = (publish(table, PROMISE, method="tallies", seed=5) for table in (people, shuffled(people, 1)))
+    for name, outcome in (("one", one), ("other", other)):
+        outcome.release.write(tmp_path / name)
+    for path in sorted((tmp_path / "one" / "public").glob("*.parquet")):
+        mine, theirs = pl.read_parquet(path), pl.read_parquet(tmp_path / "other" / "public" / path.name)
+        assert mine.schema == theirs.schema
+        assert mine.shape == theirs.shape
+        if path.stem in ("cells", "columns"):
+            assert path.read_bytes() == (tmp_path / "other" / "public" / path.name).read_bytes()
+    described = [json.loads((tmp_path / name / "public" / "release.json").read_text()) for name in ("one", "other")]
+    by_noise = {"prior", "caps", "files"}
+    assert {k: v for k, v in described[0].items() if k not in by_noise} == {
+        k: v for k, v in described[1].items() if k not in by_noise
+    }
+    assert (one.notices, one.reason) == (other.notices, other.reason)
+    assert one.verdict.remarks == other.verdict.remarks
+    assert one.verdict.sentence() == other.verdict.sentence()
+
+
+def test_a_refusal_says_nothing_of_whose_value_is_whose(people: Table) -> None:
+    said = []
+    for table in (people, shuffled(people, 2)):
+        for options in ({"field_size": 10**6}, {"epsilon": 9}, {"domain": ["Wizard"]}):
+            with pytest.raises(OneoffError) as refused:
+                publish(table, PROMISE, method="tallies", options=options)
+            said.append(str(refused.value))
+    assert said[:3] == said[3:]
+
+
+def test_all_that_is_public_follows_from_noisy_counts_and_quasi_identifiers(
+    people: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the noise and all other draws held fast, other values, and other totals, publish the very same bytes."""
+    from oneoff import publish as publishing
+    from oneoff.releases import tallied
+
+    fixed = np.random.default_rng(3).integers(-5, 60, (10_000, len(people.counts)))
+    true: list[np.ndarray] = []
+
+    def drawn(counts: np.ndarray, epsilon: float, rng: object = None) -> np.ndarray:
+        true.append(counts)
+        return fixed[: len(counts)]
+
+    monkeypatch.setattr(tallied, "noisy", drawn)
+    monkeypatch.setattr(publishing, "_generator", lambda seed, table: np.random.default_rng(seed))
+    other = replace(people, values=np.roll(people.values, 7) * 0 + (np.arange(people.rows) % 10).astype(np.int32))
+    files = []
+    for name, table in (("one", people), ("other", other)):
+        publish(table, PROMISE, method="tallies", seed=5).release.write(tmp_path / name, csv=True)
+        public = tmp_path / name / "public"
+        files.append({path.name: path.read_bytes() for path in sorted(public.iterdir())})
+    assert not np.array_equal(true[0], true[1])
+    assert files[0] == files[1]
+
+
+def test_neighbours_differ_in_two_counts_by_one(people: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is given to the sampler for two tables that differ in one person's value, and with which epsilon."""
+    from oneoff.releases import noise, tallied
+
+    asked: list[tuple[np.ndarray, float]] = []
+
+    def drawn(counts: np.ndarray, epsilon: float, rng: np.random.Generator | None = None) -> np.ndarray:
+        asked.append((counts, epsilon))
+        return noise.noisy(counts, epsilon, rng)
+
+    monkeypatch.setattr(tallied, "noisy", drawn)
+    changed = people.values.copy()
+    changed[17] = (changed[17] + 1) % 10
+    for table in (people, replace(people, values=changed)):
+        publish(table, PROMISE, method="tallies", seed=5)
+    (one, epsilon), (other, same) = asked
+    assert np.abs(one - other).sum() == noise.sensitivity(10) == 2
+    assert epsilon == same == pytest.approx(math.log(4), abs=1e-9)
+
+
+@given(st.data())
+def test_laws_of_every_release(data: st.DataObject) -> None:
+    """Rows, cells, tallies, columns, values, the same seed and the folder: on random tables."""
+    table: Table = data.draw(tables(most=60))
+    k, size = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 25))
+    guarantee = f"{data.draw(st.sampled_from(['beta-likeness:2', 'basic-beta-likeness:1']))}+k-anonymity:{k}"
+    assert table.sensitive is not None
+    tree, wider = table.sensitive.hierarchy, data.draw(st.booleans())
+    every = [*table.sensitive.labels.tolist(), "zzz"] if tree is None else list(tree.leaves)
+    names = every if wider and table.sensitive.labels.dtype.kind == "O" else table.sensitive.labels.tolist()
+    options = {"field_size": size, "totals": data.draw(st.sampled_from(["known", "unknown"])), "domain": names}
+    if max(k, size) > table.rows:
+        with pytest.raises(UnreachableGuarantee):
+            publish(table, guarantee, method="tallies", seed=1, options=options)
+        return
+    release, again = (publish(table, guarantee, method="tallies", seed=1, options=options).release for _ in range(2))
+    assert isinstance(release, Tallied)
+    assert isinstance(again, Tallied)
+    assert release.rows == table.rows == int(release.tallies.size.sum())
+    assert release.tallies.size.min() >= k
+    assert release.people.min() >= size
+    assert release.noisy.shape == (release.fields, len(names))
+    assert release.links is not None
+    assert np.array_equal(np.bincount(release.links), release.tallies.size)
+    rows = release.to_arrow()
+    for j, attribute in enumerate(table.quasi):
+        everybody = Counter(attribute.decode(table.codes[:, j]).tolist())
+        assert Counter(rows[attribute.name].to_pylist()) == everybody
+        entries = release.tallies.columns[j]
+        assert np.array_equal(np.bincount(entries.owner, weights=entries.count), release.tallies.size)
+        counted: Counter[object] = Counter()
+        for value, many in zip(entries.value.tolist(), entries.count.tolist(), strict=True):
+            counted[attribute.labels[value]] += many
+        assert counted == everybody
+    assert set(rows[table.sensitive.name].to_pylist()) <= set(names)
+    assert again.to_arrow().equals(rows)
+    assert np.array_equal(again.noisy, release.noisy)
+    assert release.estimates.sum(axis=1) == pytest.approx(release.people)
+    assert oneoff.audit(release, table).holds
+    with tempfile.TemporaryDirectory() as folder:
+        replace(release, private_half=dict).write(Path(folder) / "out")
+        back = oneoff.load_release(Path(folder) / "out")
+        assert oneoff.verify(Path(folder) / "out" / "public").holds
+    assert isinstance(back, Tallied)
+    assert np.array_equal(back.noisy, release.noisy)
+    assert np.array_equal(back.counts, release.counts)
 
 
 def test_cells_are_as_large_as_promised_and_five_where_nothing_is(people: Table) -> None:
@@ -160,6 +293,9 @@ def test_a_larger_epsilon_in_the_file_breaks_the_promise(people: Table) -> None:
     assert verdict.people_above == people.rows
     assert not oneoff.audit(replace(release, epsilon=0.5), people, "beta-likeness:0.1").holds
     assert not oneoff.audit(release, people, "t-closeness:0.5").holds
+    for much in (50.0, 1e6):
+        assert not oneoff.audit(replace(release, epsilon=much), people).holds
+        assert not oneoff.audit(replace(release, epsilon=much), None, "l-diversity:2").holds
 
 
 def test_wrong_tallies_are_noticed(people: Table) -> None:
@@ -207,6 +343,30 @@ def test_estimates_are_right_on_average_and_intervals_hold_what_they_say(people:
     error = np.abs(np.mean(drawn, axis=0) - true) / (np.std(drawn, axis=0) / math.sqrt(len(drawn)))
     assert error.max() < 5.5
     assert 0.92 <= inside / 1000 <= 0.98
+
+
+@pytest.mark.slow
+def test_intervals_hold_what_they_say_where_values_are_dealt_by_chance(people: Table) -> None:
+    """Values anew and noise anew, a thousand times: who of a field is meant has nothing to do with values then."""
+    from oneoff.releases import tally
+
+    model = parse("beta-likeness:1").bind(people.sensitive)
+    plan = tallies(people, model, field_size=100)
+    labels = people.sensitive.labels[:3].tolist()  # type: ignore[union-attr]
+    ages, codes = people.column("age")
+    inside, off = 0, []
+    for seed in range(1000):
+        table = shuffled(people, seed)
+        rng = np.random.default_rng(seed)
+        release = tally(table, plan, model, method="tallies", against=Adversary.ANYONE, rng=rng, seeded=True)
+        answer = release.count({"age": (30, 49), "occupation": labels})
+        old = ages.labels[codes]
+        truth = int(((old >= 30) & (old <= 49) & (table.values < 3)).sum())
+        inside += answer.low <= truth <= answer.high
+        off.append((answer.raw - truth) / answer.error)  # type: ignore[operator]
+    assert 0.92 <= inside / 1000 <= 0.98
+    assert abs(np.mean(off)) < 4 / math.sqrt(1000)
+    assert 0.85 < np.std(off) < 1.15
 
 
 def test_questions_are_answered_better_than_by_boxes(people: Table) -> None:
@@ -268,3 +428,85 @@ def test_columns_to_keep_are_values_too() -> None:
     roles = {**SAMPLE_ROLES, "quasi": ("age", "gender"), "keep": ("race",)}
     with pytest.raises(RoleConflict, match="values, too"):
         publish(oneoff.read_table(sample(900, seed=1), **roles), "beta-likeness:3", method="tallies")
+
+
+def test_a_column_to_keep_is_declared_public_by_naming_it_a_quasi_identifier() -> None:
+    """Cells then show it, and it says nothing about values: it is counted before any noise is drawn."""
+    from oneoff.table.sample import SAMPLE_ROLES, sample
+
+    roles = {**SAMPLE_ROLES, "quasi": ("age", "gender", "race")}
+    table = oneoff.read_table(sample(600, seed=1, values=4), **roles)
+    release = released(table, "beta-likeness:3")
+    rows = release.to_arrow()
+    assert Counter(rows["race"].to_pylist()) == Counter(table.quasi[2].decode(table.codes[:, 2]).tolist())
+
+
+# Values that may occur
+
+
+def wide(people: Table) -> list[str]:
+    """The domain of the fixture, and three values that nobody has."""
+    assert people.sensitive is not None
+    return [*people.sensitive.labels.tolist(), "Astronaut", "Wizard", "Zookeeper"]
+
+
+@pytest.mark.parametrize("guarantee", [PROMISE, "l-diversity:2", "delta-disclosure:1"])
+def test_values_that_nobody_has_are_counted_too(people: Table, tmp_path: Path, guarantee: str) -> None:
+    release = released(people, guarantee, domain=wide(people))
+    assert release.noisy.shape[1] == len(people.counts) + 3
+    assert release.sensitive is not None
+    absent = np.flatnonzero(~np.isin(release.sensitive.labels, people.sensitive.labels))  # type: ignore[union-attr]
+    assert len(absent) == 3
+    assert (release.noisy[:, absent] != 0).mean() > 0.3, "their counts are noise, like those of the others"
+    release.write(tmp_path / "out", csv=True)
+    back = oneoff.load_release(tmp_path / "out", private=True)
+    assert isinstance(back, Tallied)
+    assert np.array_equal(back.noisy, release.noisy)
+    for verdict in (oneoff.audit(back, people), oneoff.verify(tmp_path / "out" / "public"), oneoff.audit(back)):
+        assert verdict.holds, verdict.sentence()
+    for question in ("occupation = 'Wizard'", "age < 40 and occupation in ('Wizard', 'Office clerk')"):
+        assert back.count(question) == release.count(question)
+    found = release.count("occupation = 'Wizard'")
+    assert found.low == 0 <= found.count < 100
+    assert set(back.to_arrow()["occupation"].to_pylist()) <= set(wide(people))
+    queries = random_queries(people, 50, attributes=2, rng=np.random.default_rng(1))
+    assert query_errors(back, people, queries).median < 1
+    asked = random_aggregates(people, 20, attributes=2, rng=np.random.default_rng(2))
+    assert aggregate_errors(back, people, asked).count.median < 1
+
+
+def test_the_domain_decides_about_fields_not_the_values_that_occur(people: Table) -> None:
+    """Who has the domain named learns from the shape of a release not even which values occur."""
+    model = parse("beta-likeness:3").bind(people.sensitive)
+    plan = tallies(people, model, domain=wide(people))
+    assert plan.people.min() >= field_size_for(people.rows, len(people.counts) + 3, plan.epsilon) > plan.fields
+    fewer = replace(people, values=np.where(people.values == 0, 1, people.values))
+    other = released(fewer, "beta-likeness:3", domain=wide(people))
+    one = released(people, "beta-likeness:3", domain=wide(people))
+    assert other.noisy.shape == one.noisy.shape
+    assert np.array_equal(other.field, one.field)
+    assert other.sensitive is not None
+    assert other.sensitive.labels.tolist() == one.sensitive.labels.tolist()  # type: ignore[union-attr]
+
+
+def test_a_hierarchy_names_the_domain(tmp_path: Path) -> None:
+    from oneoff.table.hierarchy import Hierarchy
+    from oneoff.table.sample import SAMPLE_ROLES, sample
+
+    frame = pl.DataFrame(sample(1000, seed=2, values=5))
+    labels = sorted({*frame["occupation"].to_list(), "Astronaut", "Wizard"})
+    tree = Hierarchy.from_rows([[x, f"n{i // 3}", "*"] for i, x in enumerate(labels)])
+    table = oneoff.read_table(frame, hierarchies={"occupation": tree}, **SAMPLE_ROLES)
+    release = released(table, "hierarchy-beta-likeness:3", domain="hierarchy")
+    assert release.sensitive is not None
+    assert release.sensitive.labels.tolist() == labels
+    release.write(tmp_path / "out")
+    assert oneoff.verify(tmp_path / "out").holds
+    assert oneoff.audit(oneoff.load_release(tmp_path / "out", private=True), table).holds
+
+
+def test_a_table_with_a_value_outside_the_domain_is_another_one(people: Table) -> None:
+    release = released(people)
+    assert people.sensitive is not None
+    other = replace(people, sensitive=replace(people.sensitive, labels=np.array([*"abcdefghij"], dtype=object)))
+    assert "does not list" in oneoff.audit(release, other).problems[0]

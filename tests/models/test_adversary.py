@@ -66,4 +66,8 @@ def test_what_a_claim_asks_for() -> None:
     assert Claim(Adversary.READER).condition() == ""
     assert not Claim(Adversary.INSIDER, option=("joint", True)).always
     assert Claim(Adversary.INSIDER, option=("joint", True)).condition() == " with joint=true"
+    several = Claim(Adversary.PRIOR, option=("channel", ("paper", "repaired")))
+    assert several.condition() == " with channel=paper or repaired"
+    given = ({}, {"channel": "paper"}, {"channel": "repaired"}, {"channel": "other"})
+    assert [several.applies(parse("l-diversity:3"), each) for each in given] == [False, True, True, False]
     assert Claim(Adversary.INSIDER, promises=IDENTITY).condition() == " for delta-probability, k-anonymity"

@@ -12,15 +12,11 @@ from hypothesis import strategies as st
 
 from oneoff.models import BasicBetaLikeness, BetaLikeness, CapModel, KAnonymity, Prior, TCloseness, parse
 from oneoff.models.numbers import log_below
-from oneoff.models.odds import ENHANCED, epsilon_of_limits, highest_belief
+from oneoff.models.odds import ENHANCED, coarse, epsilon_of_limits, highest_belief, lowest_belief
 from oneoff.table import Table
 from tests.tables import models, tables
 
 SHARES = st.fractions(Fraction(1, 10**6), 1 - Fraction(1, 10**6))
-
-
-def lowest_belief(p: float, epsilon: float) -> float:
-    return 1 - highest_belief(1 - p, epsilon)
 
 
 @given(st.data())
@@ -88,3 +84,28 @@ def test_promises_that_are_not_ceilings() -> None:
 def test_a_share_at_its_ceiling_leaves_nothing_to_learn() -> None:
     assert parse("l-diversity:2").epsilon(Prior((5, 3, 2))) == 0
     assert parse("l-diversity:1.5").epsilon(Prior((5, 3, 2))) == pytest.approx(math.log(2), abs=1e-9)
+
+
+@given(st.floats(0, 20))
+def test_a_coarse_epsilon_is_a_little_smaller(epsilon: float) -> None:
+    rounded = coarse(epsilon)
+    assert max(0.0, epsilon - 0.0101) <= rounded <= epsilon
+    assert rounded * 100 == pytest.approx(round(rounded * 100), abs=1e-9)
+    assert coarse(math.inf) == math.inf
+
+
+def test_an_epsilon_that_is_published_tells_next_to_nothing_of_shares() -> None:
+    """One person more or less with the most common value changes what is allowed, but not what is published."""
+    one, other = Prior((1300, 8700)), Prior((1301, 8699))
+    for guarantee in (
+        "l-diversity:1.1",
+        "delta-disclosure:1",
+        "two-sided-beta-likeness:1",
+        "f-privacy:theta=2,base=0.1",
+    ):
+        model = parse(guarantee)
+        assert model.epsilon(one) != model.epsilon(other)
+        assert model.public_epsilon(one) == model.public_epsilon(other) <= model.epsilon(one)
+    for guarantee in ("beta-likeness:2", "basic-beta-likeness:2", "beta-likeness:2+k-anonymity:3"):
+        model = parse(guarantee)
+        assert model.public_epsilon(one) == model.epsilon(one) == model.epsilon(other)

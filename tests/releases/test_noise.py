@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from itertools import product
 
@@ -13,7 +14,15 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from oneoff.models.odds import highest_belief
-from oneoff.releases.noise import consistent, noisy, sensitivity, variance, variance_of_sum
+from oneoff.releases.noise import (
+    _measurement,
+    consistent,
+    noisy,
+    people_near,
+    sensitivity,
+    variance,
+    variance_of_sum,
+)
 
 EPSILONS = (0.1, math.log(2), math.log(4), 3.0)
 
@@ -69,6 +78,34 @@ def test_of_two_values_one_is_counted(epsilon: float) -> None:
     assert [variance_of_sum(epsilon, 2, wanted) for wanted in range(3)] == [0, variance(epsilon, 2), 0]
 
 
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_opendp_accounts_for_two_counts_that_move_by_one(epsilon: float) -> None:
+    """Its privacy map, for the distance of neighbours, is what was promised and hardly less."""
+    for most in (1, 2):
+        assert epsilon * (1 - 1e-9) <= _measurement(epsilon, most).map(most) <= epsilon
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [2, 3])
+@pytest.mark.parametrize("epsilon", [math.log(2), math.log(4)])
+def test_drawn_counts_of_neighbours_are_never_too_far_apart(epsilon: float, values: int) -> None:
+    """Two people in a field, the real sampler, and every outcome that comes up often enough to count."""
+    draws = 60_000
+    found = [
+        Counter(map(tuple, noisy(np.tile(np.array(true), (draws, 1)), epsilon).tolist()))
+        for true in ((2, 0, 0)[:values], (1, 1, 0)[:values])
+    ]
+    ratios = []
+    for shown in found[0].keys() & found[1].keys():
+        one, other = found[0][shown], found[1][shown]
+        if min(one, other) >= 200:
+            spread = math.sqrt(1 / one + 1 / other)
+            assert abs(math.log(one / other)) <= epsilon + 5 * spread, shown
+            ratios.append(abs(math.log(one / other)))
+    assert len(ratios) > (20 if values == 3 else 4)
+    assert max(ratios) > 0.9 * epsilon
+
+
 @pytest.mark.parametrize("prior", [(0.5, 0.3, 0.2), (0.9, 0.05, 0.05)])
 @pytest.mark.parametrize("knows", ["everybody else", "nobody", "who has the same"])
 def test_no_belief_moves_further_than_its_bound(prior: tuple[float, ...], knows: str) -> None:
@@ -102,6 +139,19 @@ def test_counts_are_moved_to_add_up(data: st.DataObject) -> None:
     moved = consistent(counts, people)
     assert moved.sum(axis=1) == pytest.approx(people)
     assert np.ptp(moved - counts, axis=1) == pytest.approx(0, abs=1e-9)
+
+
+@given(st.lists(st.floats(-50, 100), min_size=1, max_size=8), st.integers(1, 300))
+def test_people_near_an_estimate_are_so_many(estimate: list[float], people: int) -> None:
+    made = people_near(np.array(estimate), people)
+    assert (made >= 1).all()
+    assert people <= made.sum() <= people + len(estimate)
+    if min(estimate) >= 1 and people == round(sum(estimate)):
+        assert np.abs(made - estimate).max() <= 1 + abs(people - sum(estimate))
+
+
+def test_counts_without_noise_stay_as_they_are() -> None:
+    assert people_near(np.array([5.0, 3.0, 2.0]), 10).tolist() == [5, 3, 2]
 
 
 @pytest.mark.slow

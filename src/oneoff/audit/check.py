@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,13 +11,14 @@ import numpy.typing as npt
 
 from oneoff.audit.judge import Crowds, judge_crowds
 from oneoff.audit.verdict import Verdict
-from oneoff.errors import BadValue, HierarchyError, listing
+from oneoff.errors import BadValue, listing
 from oneoff.models import Model, parse
 from oneoff.table import Attribute
 from oneoff.table.classes import look_alikes
 from oneoff.table.encode import read_values
 from oneoff.table.hierarchy import label_texts
-from oneoff.table.table import MISSING_LABEL, Codes
+from oneoff.table.labels import is_missing, label_of, labels_in, plain_labels
+from oneoff.table.table import Codes
 
 __all__ = ["check"]
 
@@ -51,11 +50,11 @@ def check(
 def _whole_table(prior: Any, attribute: Attribute, values: Codes) -> tuple[Attribute, Codes, npt.NDArray[np.int64]]:
     """The attribute with all values of the whole table, the codes over it, and the people with each value."""
     people = _people(prior)
-    if any(map(_is_missing, people)) and attribute.labels.dtype.kind != "O":
+    if any(map(is_missing, people)) and attribute.labels.dtype.kind != "O":
         texts = np.array(label_texts(attribute.labels), dtype=object)  # as `read_table` does beside missing values
         order = np.argsort(texts) if attribute.hierarchy is None else np.arange(len(texts))
         attribute, values = replace(attribute, kind="categorical", labels=texts[order]), _ranks(order)[values]
-    known = _plain(attribute.labels)
+    known = plain_labels(attribute.labels)
     given = _by_value(people, attribute)
     absent = [label for label in known if given.get(label, 0) == 0]
     if absent:
@@ -66,7 +65,7 @@ def _whole_table(prior: Any, attribute: Attribute, values: Codes) -> tuple[Attri
             hint="count the sensitive values of the whole table, of which this one is a part",
         )
     every = known + sorted(label for label, count in given.items() if count and label not in set(known))
-    labels = _labels(every, attribute)
+    labels = labels_in(every, attribute)
     order = np.argsort(labels if attribute.hierarchy is None else attribute.hierarchy.leaf_codes(labels), kind="stable")
     counts = np.array([given[every[place]] for place in order], dtype=np.int64)
     return replace(attribute, labels=labels[order]), _ranks(order)[values], counts
@@ -97,85 +96,14 @@ def _is_count(count: Any) -> bool:
 
 
 def _by_value(people: dict[Any, int], attribute: Attribute) -> dict[Any, int]:
-    """Counts by label in the form that `_plain` gives to labels: 1, 1.0 and "1" are the same number."""
+    """Counts by label in the form that `plain_labels` gives to labels: 1, 1.0 and "1" are the same number."""
     given: dict[Any, int] = {}
     for name, count in people.items():
-        label = _label(name, attribute)
+        label = label_of(name, attribute, "the prior")
         if label in given:
             raise BadValue("the prior names a value twice", allowed="one count for each value", got=listing([name]))
         given[label] = count
     return given
-
-
-def _label(name: Any, attribute: Attribute) -> Any:
-    """A name in the prior as a label of this attribute; no value is lost and none is made up."""
-    kind, tree = attribute.labels.dtype.kind, attribute.hierarchy
-    try:
-        label = _READ[kind](name) if kind in _READ else _text(name)
-        if kind == "M" and np.datetime64(label, "us").astype(attribute.labels.dtype) != np.datetime64(label, "us"):
-            raise ValueError
-        if tree is not None:
-            tree.leaf_codes(_labels([label], attribute))
-    except (ValueError, KeyError, TypeError, OverflowError, HierarchyError):
-        raise BadValue(
-            f"the prior names a value that column {attribute.name!r} cannot have",
-            allowed="a leaf of its hierarchy" if tree is not None else f"values like {listing(attribute.labels, 3)}",
-            got=listing([repr(name)]),
-        ) from None
-    return label
-
-
-def _number(name: Any) -> int | float:
-    if isinstance(name, bool | np.bool_):
-        raise ValueError
-    exact = Fraction(str(name))
-    return int(exact) if exact.denominator == 1 else float(exact)
-
-
-def _moment(name: Any) -> int:
-    """Microseconds since 1970."""
-    moment = np.datetime64(name.replace(tzinfo=None) if isinstance(name, dt.datetime) else name, "us")
-    if np.isnat(moment):
-        raise ValueError
-    return int(moment.astype(np.int64))
-
-
-def _text(name: Any) -> str:
-    if _is_missing(name):
-        return MISSING_LABEL
-    return label_texts(np.array([name], dtype="datetime64[us]" if isinstance(name, np.datetime64) else object))[0]
-
-
-def _is_missing(name: Any) -> bool:
-    """None, NaN, and what pandas puts in their place."""
-    if isinstance(name, float | str):
-        return name == MISSING_LABEL or name != name
-    return name is None or type(name).__name__ in ("NAType", "NaTType")
-
-
-_READ: dict[str, Callable[[Any], Any]] = {
-    "i": _number,
-    "f": _number,
-    "b": lambda name: {"true": True, "false": False}[str(name).lower()],
-    "M": _moment,
-}
-
-
-def _plain(labels: npt.NDArray[Any]) -> list[Any]:
-    if labels.dtype.kind == "M":
-        labels = labels.astype("datetime64[us]").astype(np.int64)
-    plain: list[Any] = labels.tolist()
-    return plain
-
-
-def _labels(plain: list[Any], attribute: Attribute) -> npt.NDArray[Any]:
-    """The opposite of `_plain`; whole numbers beside others become floats, as in a column that holds both."""
-    dtype = attribute.labels.dtype
-    if dtype.kind == "M":
-        return np.array(plain, dtype=np.int64).astype("datetime64[us]").astype(dtype)
-    if dtype.kind == "i" and any(isinstance(label, float) for label in plain):
-        dtype = np.dtype(np.float64)
-    return np.array(plain, dtype=dtype)
 
 
 def _ranks(order: npt.NDArray[np.int64]) -> Codes:

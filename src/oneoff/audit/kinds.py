@@ -28,4 +28,5 @@ def audit(release: Published, table: Table | None = None, guarantee: str | Model
     before = None if table is None else risk_of_classes(np.bincount(table.look_alikes))
     judge: Callable[[Any, Table | None, Model, Risk | None], Verdict]
     judge = of_kind("oneoff.audit", "judge", release, "there is no audit of")
-    return replace(judge(release, table, model, before), stands_against=release.against)
+    verdict = judge(release, table, model, before)
+    return replace(verdict, stands_against=verdict.stands_against or release.against)

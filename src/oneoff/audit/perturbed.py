@@ -2,6 +2,10 @@
 
 Somebody who knows the share n_i / n of every value and sees v believes i with
 n_i Pr(i -> v) / sum_u n_u Pr(u -> v). Where a promise is made of ceilings, all of it is compared in whole numbers.
+
+A channel that treats all values alike says nothing about totals. Then the same holds for anyone, who may know all
+others: a record is drawn alone. Without the table its exact shares are not known, and epsilon decides (`anyone.py`). A
+channel made for the shares shows the totals, and a remark says what all records together then tell at most.
 """
 
 from __future__ import annotations
@@ -14,16 +18,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.audit.anyone import Odds, Words, counts_in, kept_by_odds, remarks
 from oneoff.audit.judge import judge_part, of_sizes
 from oneoff.audit.levels import reached
 from oneoff.audit.recognition import in_files
 from oneoff.audit.records import links_problem, prior_problem, quasi_problems, rows_problem
 from oneoff.audit.verdict import PartVerdict, Verdict
 from oneoff.audit.witness import Witness, branch
+from oneoff.errors import listing
 from oneoff.models import Counts, Limits, Model, Prior
 from oneoff.models.adversary import Adversary
-from oneoff.models.posterior import breaking
+from oneoff.models.posterior import breaking, highest_with_totals
 from oneoff.releases import Perturbed
+from oneoff.releases.perturbed import estimated_counts
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Flags, Floats, Ints
 from oneoff.table.classes import Risk, risk_of_classes
@@ -32,6 +39,10 @@ __all__ = ["judge", "look"]
 
 look = in_files
 
+_WORDS = Words(
+    "values were drawn as described",
+    "what the matrix lets anybody believe, and that records, matrix and totals agree with one another",
+)
 _FINE = 2**30  # people that stand for a belief of 1 where nothing is compared with a ceiling
 
 
@@ -43,6 +54,8 @@ class _Seen:
     joint      [crowd, i]: people with value i, times the weight with which they show that value; exact
     crowd      the crowd of every record
     classes    the class of every record among those with the same quasi-identifiers
+    epsilon    of the channel
+    error      how far the counts of the prior may be off, in people
     """
 
     value: list[int]
@@ -51,6 +64,8 @@ class _Seen:
     classes: Ints
     prior: Prior
     sensitive: Attribute
+    epsilon: float
+    error: Floats
 
     @cached_property
     def people(self) -> Ints:
@@ -71,21 +86,31 @@ class _Seen:
         return Counts.of(np.where((people == 0) & (self.joint > 0), 1, people).astype(np.int64))
 
 
-def _seen(release: Perturbed) -> _Seen:
+def _seen(release: Perturbed, counts: Ints) -> _Seen:
     assert release.sensitive is not None
-    joint = release.channel.joint(release.counts)
+    joint = release.channel.joint(counts)
     value = [v for v in range(len(joint)) if joint[v].sum() > 0]  # nobody shows what nobody has
     crowd = np.searchsorted(value, np.arange(len(joint)))[release.values]
-    classes = release.look_alikes
-    return _Seen(value, joint[value], crowd, classes, Prior(tuple(release.counts.tolist())), release.sensitive)
+    return _Seen(
+        value,
+        joint[value],
+        crowd,
+        release.look_alikes,
+        Prior(tuple(counts.tolist())),
+        release.sensitive,
+        release.channel.epsilon,
+        release.prior_error if counts is release.counts else np.zeros(len(counts)),
+    )
 
 
 def judge(release: Perturbed, table: Table | None, model: Model, before: Risk | None) -> Verdict:
     """Every shown value is a crowd of its own, in which beliefs are those of Bayes' rule."""
-    seen = _seen(release)
+    problems = (*_problems(release), *(_compare(release, table) if table is not None else []))
+    exact = counts_in(release, table) if table is not None and not problems else None
+    seen = _seen(release, release.counts if exact is None else exact)
     found = [(_identity if part.about == "identity" else _believed)(part, seen) for part in model.parts()]
     parts, sizes = tuple(part for part, _ in found), np.bincount(seen.classes)
-    problems = (*_problems(release), *(_compare(release, table) if table is not None else []))
+    anyone = release.channel.even and release.against is Adversary.ANYONE
     return Verdict.of_parts(
         model.spec(),
         parts,
@@ -95,9 +120,12 @@ def judge(release: Perturbed, table: Table | None, model: Model, before: Risk | 
         groups=None,
         people_above=int(np.logical_or.reduce([above for _, above in found]).sum()),
         certain=int((seen.rounded.distinct == 1)[seen.crowd].sum()),
-        against=Adversary.PRIOR,
+        against=Adversary.ANYONE if anyone else Adversary.PRIOR,
+        stands_against=release.against if anyone else Adversary.PRIOR,  # more was claimed before the totals were seen
         risk_after=risk_of_classes(sizes),
         risk_before=before,
+        epsilon=seen.epsilon if anyone else None,
+        remarks=_remarks(seen, model, release, anyone),
         _people=_per_person(release, None if problems else table, model, seen),
     )
 
@@ -117,6 +145,8 @@ def _believed(part: Model, seen: _Seen) -> tuple[PartVerdict, Flags]:
         judged = judge_part(part, seen.rounded, seen.prior, fails, seen.people, seen.sensitive, "value")
         return judged, fails[seen.crowd]
     fails = np.logical_or.reduce(breaking(seen.joint, limits), axis=1)
+    if seen.error.any():  # what is believed for estimated shares decides nothing
+        fails[:] = not kept_by_odds(part, seen.epsilon, seen.prior, seen.error)
     level, promised = float(part.worst_level(seen.rounded, seen.prior)), float(part.parameter())
     if not fails.any():  # decided exactly; the level is rounded
         level = max(level, promised) if part.larger_is_safer else min(level, promised)
@@ -126,14 +156,14 @@ def _believed(part: Model, seen: _Seen) -> tuple[PartVerdict, Flags]:
         holds=not fails.any(),
         level=level,
         people_above=int(seen.people[fails].sum()),
-        witness=_witness(seen, limits, broken=bool(fails.any())),
+        witness=_witness(seen, limits, fails),
     )
     return judged, fails[seen.crowd]
 
 
-def _witness(seen: _Seen, limits: Limits, broken: bool) -> Witness:
+def _witness(seen: _Seen, limits: Limits, fails: Flags) -> Witness:
     """The belief nearest to its ceiling, or the one furthest below its floor where only a floor is broken."""
-    belief = seen.beliefs
+    belief, broken = seen.beliefs, bool(fails.any())
     ceilings = np.array([float(c) for c in limits.ceiling])
     strain = np.where((ceilings < 1) | (ceilings.min() >= 1), belief / np.where(ceilings > 0, ceilings, 1), -1.0)
     at_least = False
@@ -151,7 +181,7 @@ def _witness(seen: _Seen, limits: Limits, broken: bool) -> Witness:
         group=seen.value[v],
         people=int(seen.people[v]),
         value=value,
-        belief=reached,
+        belief=reached if broken else min(reached, allowed),  # of estimated shares it can seem to be more
         allowed=allowed,
         at_least=at_least,
         grouped=False,
@@ -160,7 +190,7 @@ def _witness(seen: _Seen, limits: Limits, broken: bool) -> Witness:
 
 
 def _per_person(release: Perturbed, table: Table | None, model: Model, seen: _Seen) -> dict[str, npt.NDArray[Any]]:
-    belief, limits = seen.beliefs, model.caps(release.counts)
+    belief, limits = seen.beliefs, model.caps(seen.prior)
     ceilings = np.ones(belief.shape[1]) if limits is None else np.array([float(c) for c in limits.ceiling])
     nearest = (belief / np.where(ceilings > 0, ceilings, 1)).argmax(axis=1)
     people = {
@@ -171,22 +201,56 @@ def _per_person(release: Perturbed, table: Table | None, model: Model, seen: _Se
     if release.links is not None:
         people = {name: column[release.links] for name, column in people.items()}
         if table is not None:
-            people["own_belief"] = belief[seen.crowd[release.links], table.values]
+            assert table.sensitive is not None
+            own = table.sensitive.codes_in(seen.sensitive)[table.values]
+            people["own_belief"] = belief[seen.crowd[release.links], own]
     return people
 
 
+def _remarks(seen: _Seen, model: Model, release: Perturbed, anyone: bool) -> tuple[str, ...]:
+    if anyone:
+        allowed = min(part.epsilon(seen.prior) for part in model.parts())
+        return remarks(seen.epsilon, allowed, Odds(seen.prior, seen.sensitive, bool(seen.error.any())), _WORDS)
+    limits = model.caps(seen.prior)
+    if limits is None:
+        return ()
+    highest = highest_with_totals(release.channel.matrix, np.array(seen.prior.count)).max(axis=0)
+    ceiling = np.array([float(c) for c in limits.ceiling])
+    i = int((highest / np.where(ceiling > 0, ceiling, np.inf)).argmax())
+    return (
+        "It holds for a record looked at alone. The matrix gives the exact totals away, and somebody who puts them and "
+        f"all records together can come to believe {listing([seen.sensitive.labels[i]])!r} of a person with up to "
+        f"{highest[i]:.3g} where {ceiling[i]:.3g} is allowed, although hardly in a table of many people. "
+        "channel=response stands against them, too.",
+    )
+
+
 def _problems(release: Perturbed) -> list[str]:
-    found = []
-    if int(release.counts.sum()) != release.rows:
-        found.append("the stated prior is not that of so many records")
     if release.channel.values != len(release.counts):
-        found.append("the channel is not one for these values")
-    return found
+        return ["the channel is not one for these values"]
+    if release.prior_is_exact and int(release.counts.sum()) != release.rows:
+        return ["the stated prior is not that of so many records"]
+    if not release.prior_is_exact and not _is_estimated(release):
+        return ["the stated prior is not what the records let estimate"]
+    return []
+
+
+def _is_estimated(release: Perturbed) -> bool:
+    """Are the totals what anybody could make of the records?"""
+    even = release.channel.even
+    return even and np.array_equal(release.counts, estimated_counts(release.values, release.channel))
 
 
 def _compare(release: Perturbed, table: Table) -> list[str]:
     """Nobody lost or doubled, everybody under their own quasi-identifiers."""
-    wrong = rows_problem(release, table) or prior_problem(release, table) or links_problem(release, table)
+    wrong = rows_problem(release, table) or _values_problem(release, table) or links_problem(release, table)
     if wrong:
         return [wrong]
     return [] if release.links is None else quasi_problems(release, table)
+
+
+def _values_problem(release: Perturbed, table: Table) -> str:
+    if release.prior_is_exact:
+        return prior_problem(release, table)
+    unknown = counts_in(release, table) is None
+    return "somebody in the table has a value that the release does not list" if unknown else ""

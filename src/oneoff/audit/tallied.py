@@ -7,12 +7,12 @@ at hand, with the table. A belief that began at p ends at most at e^eps p / (1 -
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from oneoff.audit.anyone import Odds, Words, counts_in, kept_by_odds, remarks
 from oneoff.audit.judge import judge_part, of_sizes
 from oneoff.audit.levels import reached
 from oneoff.audit.verdict import PartVerdict, Verdict
@@ -28,6 +28,10 @@ from oneoff.table.classes import Risk, risk_of_classes
 
 __all__ = ["judge"]
 
+_WORDS = Words(
+    "noise was drawn as described",
+    "epsilon against the promise, the sizes of cells, and that tallies, counts, totals and rows agree with one another",
+)
 _FINE = 2**30  # people that stand for a belief of 1 where a level is named; ceilings are never decided by it
 _MOST_CROWDS = 100  # values whose belief is followed to name levels
 
@@ -38,6 +42,12 @@ class _Seen:
 
     release: Tallied
     prior: Prior
+    estimated: bool
+
+    @property
+    def error(self) -> Floats:
+        """How far shares may be off, in people."""
+        return self.release.prior_error * self.estimated
 
     @cached_property
     def shares(self) -> Floats:
@@ -66,9 +76,11 @@ class _Seen:
 
 def judge(release: Tallied, table: Table | None, model: Model, before: Risk | None) -> Verdict:
     """Epsilon decides about values, cells about who is who."""
-    problems = () if table is None else tuple(_compare(release, table))
-    known = release.counts if table is None or problems else table.counts
-    seen = _Seen(release, Prior(tuple(known.tolist())))
+    exact = None if table is None else counts_in(release, table)
+    problems = () if table is None else tuple(_compare(release, table, exact))
+    known = release.counts if exact is None or problems else exact
+    seen = _Seen(release, Prior(tuple(known.tolist())), estimated=known is not exact)
+    allowed = min(part.epsilon(seen.prior) for part in model.parts())
     parts = tuple((_identity if part.about == "identity" else _believed)(part, seen) for part in model.parts())
     return Verdict.of_parts(
         model.spec(),
@@ -82,9 +94,15 @@ def judge(release: Tallied, table: Table | None, model: Model, before: Risk | No
         against=Adversary.ANYONE,
         risk_after=risk_of_classes(seen.alike.size),
         risk_before=before,
-        remarks=_remarks(release, table is not None),
+        epsilon=release.epsilon,
+        remarks=remarks(release.epsilon, allowed, _odds(seen), _WORDS),
         _people=_per_person(release, model, seen),
     )
+
+
+def _odds(seen: _Seen) -> Odds:
+    assert seen.release.sensitive is not None
+    return Odds(seen.prior, seen.release.sensitive, seen.estimated)
 
 
 def _levels(seen: _Seen, parts: tuple[PartVerdict, ...]) -> dict[str, float]:
@@ -103,7 +121,7 @@ def _identity(part: Model, seen: _Seen) -> PartVerdict:
 def _believed(part: Model, seen: _Seen) -> PartVerdict:
     """Kept when epsilon is no larger than the promise allows; a promise not made of ceilings allows none."""
     allowed, limits = part.epsilon(seen.prior), part.caps(seen.prior)
-    holds = seen.release.epsilon <= allowed
+    holds = kept_by_odds(part, seen.release.epsilon, seen.prior, seen.error)
     level, promised = float(part.worst_level(seen.crowds, seen.prior)), float(part.parameter())
     if holds:  # decided by epsilon; the level is rounded
         level = max(level, promised) if part.larger_is_safer else min(level, promised)
@@ -113,11 +131,11 @@ def _believed(part: Model, seen: _Seen) -> PartVerdict:
         holds=holds,
         level=level,
         people_above=0 if holds else seen.release.rows,
-        witness=_witness(limits, seen) if limits is not None else _epsilon_witness(seen, allowed),
+        witness=_witness(limits, seen, holds) if limits is not None else _epsilon_witness(seen, allowed),
     )
 
 
-def _witness(limits: Limits, seen: _Seen) -> Witness:
+def _witness(limits: Limits, seen: _Seen, holds: bool) -> Witness:
     """The value whose belief can come nearest to its ceiling."""
     ceiling = np.array([float(each) for each in limits.ceiling])
     strain = np.where(ceiling < 1, seen.beliefs / np.maximum(ceiling, 1e-300), -1.0)
@@ -127,33 +145,16 @@ def _witness(limits: Limits, seen: _Seen) -> Witness:
         group=v,
         people=seen.release.rows,
         value=str(seen.release.sensitive.labels[v]),
-        belief=float(seen.beliefs[v]),
+        belief=min(float(seen.beliefs[v]), float(ceiling[v])) if holds else float(seen.beliefs[v]),
         allowed=float(ceiling[v]),
         subject="odds",
+        place="cell",
         before=float(seen.shares[v]),
     )
 
 
 def _epsilon_witness(seen: _Seen, allowed: float) -> Witness:
     return Witness(0, seen.release.rows, None, seen.release.epsilon, allowed, "level")
-
-
-def _remarks(release: Tallied, with_table: bool) -> tuple[str, ...]:
-    factor = math.exp(release.epsilon)
-    trust = (
-        "That noise was drawn as described cannot be seen in any file: it is a promise of the method, taken on trust."
-    )
-    shares = "" if with_table else " Shares of values are noisy, too; promises that need them are judged by these."
-    return (
-        f"A person's own value changes anybody's odds about that person at most {factor:.3g}-fold (epsilon "
-        f"{release.epsilon:.3g}), whatever they know.",
-        "What the table shows of people like them, it shows with or without them; that is not bounded, and is the "
-        "point of publishing.",
-        f"Somebody who knows exactly how many people have each value, and nothing else, can gain up to "
-        f"{factor**2:.3g}-fold in a table of two people, and the less above {factor:.3g}-fold the more people there "
-        "are; --option totals=known holds them to it as well.",
-        trust + shares,
-    )
 
 
 def _per_person(release: Tallied, model: Model, seen: _Seen) -> dict[str, Ints | Floats]:
@@ -170,10 +171,12 @@ def _per_person(release: Tallied, model: Model, seen: _Seen) -> dict[str, Ints |
     return people
 
 
-def _compare(release: Tallied, table: Table) -> list[str]:
+def _compare(release: Tallied, table: Table, exact: Ints | None) -> list[str]:
     """Everybody in a cell, and the tallies of these cells."""
     if release.rows != table.rows:
         return [f"the release has {release.rows} people, the table {table.rows}"]
+    if exact is None:
+        return ["somebody in the table has a value that the release does not list"]
     if release.links is None:
         return []
     known = [table.column(attribute.name) for attribute in release.quasi]

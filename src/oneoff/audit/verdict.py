@@ -47,6 +47,7 @@ class Verdict:
     problems   why the records cannot be trusted (lost rows, values outside their range ...); empty when they can
     stands_against   who the method says it stands against; empty when no method is known
     masked     for a masked release: who can be named behind a value or a record
+    epsilon    where the verdict is about anyone: the logarithm of how much one person's value can change anybody's odds
     remarks    what a reader of the verdict must know about its meaning, in sentences
     attacks    what attacks by somebody who knows the method found; run on releases that stand against nobody
     """
@@ -69,6 +70,7 @@ class Verdict:
     stands_against: Adversary | Literal[""] = ""
     attacks: tuple[Attack, ...] = ()
     masked: MaskedView | None = None
+    epsilon: float | None = None
     remarks: tuple[str, ...] = ()
     _people: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
 
@@ -150,6 +152,7 @@ class Verdict:
             "stands_against": str(self.stands_against),
             "attacks": [attack.as_dict() for attack in self.attacks],
             "masked": None if self.masked is None else self.masked.as_dict(),
+            "epsilon": None if self.epsilon is None else _finite(self.epsilon),
             "remarks": list(self.remarks),
             "problems": list(self.problems),
         }

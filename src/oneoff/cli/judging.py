@@ -46,6 +46,7 @@ def verify(folder: options.PublicHalf, verbose: options.Verbose = False, as_json
         print_json(found.as_dict())
     else:
         before, after = found.remarks()
+        after = after or ("" if verbose else found.trusted)  # which is among all that is said
         lines = verdict_text(found.verdict, verbose)
         print_lines([*([before, ""] if before else []), *lines, *(["", after] if after else [])])
     if not found.holds:

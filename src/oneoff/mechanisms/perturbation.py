@@ -2,6 +2,15 @@
 
 p_i   share of value i in the whole table        c_i   ceiling on the belief in i        m   values
 
+What a record shows must not say more about its person than promised, to somebody who knows all others, too. For that
+the totals must stay unknown: who has them and all values but one has that one. But a channel made to measure for the
+shares, as the paper's, gives them away. `response` takes nothing but m and one number from the promise (randomized
+response, Warner 1965, with m answers):
+
+    Pr(i -> v) = alpha [i = v] + (1 - alpha) / m,   alpha = (e^eps - 1) / (e^eps - 1 + m)
+
+Everybody's odds of every value move by e^eps at most, whatever anybody knows. The others are made for the shares:
+
 Theorem 3 of the paper lets every value keep itself with a probability of its own and replaces it uniformly. Its proof
 takes these probabilities for positive, which fails for common values: with shares .99, .005, .005 and beta = 1 a
 recipient may believe a value with .335 that may be believed with .010 only. `repaired` keeps every value with the same
@@ -10,18 +19,20 @@ probability and replaces it by i with a probability r_i of its own instead:
     Pr(i -> v) = alpha [i = v] + (1 - alpha) r_v,   r_i ~ w_i = p_i (1 - c_i) / (c_i - p_i),   alpha = 1 / (1 + sum w)
 
 Seeing i, the belief in i is then c_i exactly, and the belief in anything else is below its share. Whoever replaces
-w_i by something larger stays sound; so does rounding up.
+w_i by something larger stays sound; so does rounding up. That is so for a record looked at alone; together with all
+others and the totals it says more (`models.posterior`).
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing
-from oneoff.models import Limits, Model
+from oneoff.models import Limits, Model, Prior
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.models.posterior import breaking
 from oneoff.plans import Channel
@@ -31,44 +42,85 @@ from oneoff.table.arrays import Flags, Floats, Ints
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["count_variance", "paper_channel", "perturbation", "repaired_channel", "variance_channel"]
+__all__ = [
+    "count_variance",
+    "paper_channel",
+    "perturbation",
+    "repaired_channel",
+    "response_channel",
+    "variance_channel",
+]
 
 _SCALE = 2**40  # weights are rounded to this: finer than any table can tell
+_ROUNDING = 1e-9  # by so much less than allowed a value tells, so that no rounding makes it more
+_MOST_EPSILON = 20.0  # beyond, a replaced value is as good as never seen
 _MOST_VALUES = 1000
 _MOST_OPTIMISED = 12
 
-CLAIMS = (Claim(Adversary.INSIDER),)
+# A channel made for the shares shows the totals; with these, all records together tell more than one of them alone.
+_MEASURED = ("repaired", "paper", "variance")
+CLAIMS = (Claim(Adversary.PRIOR, option=("channel", _MEASURED)), Claim(Adversary.ANYONE))
 
 
 def perturbation(
-    table: Table, model: Model, *, channel: str = "repaired", rng: np.random.Generator | None = None
+    table: Table,
+    model: Model,
+    *,
+    channel: str = "response",
+    totals: Literal["unknown", "known"] = "unknown",
+    rng: np.random.Generator | None = None,
 ) -> Channel:
-    """The channel that keeps the promise for whoever knows the shares p of the whole table, and nothing else.
+    """The channel that keeps the promise: against anyone, or for a record looked at alone.
 
-    channel   "repaired" (see above), "paper" (Theorem 3, refused where it is unsound), or "variance" (the least
-              variance of reconstructed counts that could be found, for up to 12 values; it is sound for these very
-              shares only, while the other two are for any prior that gives each value its share)
+    channel   "response" (see above) stands against anyone: a person's own value moves anybody's odds about that person
+              by at most e^eps, whatever they know. Made for the shares, and for a record looked at alone: "repaired",
+              "paper" (Theorem 3, refused where it is unsound), and "variance" (the least variance of reconstructed
+              counts that could be found, for up to 12 values; sound for these very shares only, the other two for any
+              prior that gives each value its share). They give the totals of all values away, so that somebody who
+              puts all records together may believe more than promised; the verdict says how much
+    totals    "known" halves eps, for an adversary who knows how many people have each value and nothing else
 
-    Everybody's value is drawn on its own, so knowing other people's values does not help. What is not bounded is what
-    a recipient concludes about a value from many people with the same quasi-identifiers
+    What is not bounded is what a recipient concludes about a value from many people with the same quasi-identifiers
     (docs/explanation/methods/perturbation.md).
     """
+    limits = model.caps(table.counts)
+    assert limits is not None  # the catalog lets no other promise through
+    _refuse_words(channel, totals)
+    _refuse(table, limits)
+    known = channel in _MEASURED and table.counts.max() == table.rows
+    if known or len(table.counts) == 1:  # everybody has the same value, which everybody knows
+        return Channel(np.eye(len(table.counts), dtype=np.int64))
+    made = _made(table, model, limits, channel, 2 if totals == "known" else 1)
+    if breaking(made.joint(table.counts), limits).any():
+        raise Defect(f"the channel breaks {model.spec()}")
+    return made
+
+
+def _made(table: Table, model: Model, limits: Limits, channel: str, times: int) -> Channel:
     makers: dict[str, Callable[[Ints, Limits, Attribute | None], Channel]] = {
         "repaired": repaired_channel,
         "paper": paper_channel,
         "variance": variance_channel,
     }
-    if channel not in makers:
-        raise BadValue("unknown channel", allowed=", ".join(makers), got=repr(channel))
-    limits = model.caps(table.counts)
-    assert limits is not None  # the catalog lets no other promise through
-    _refuse(table, limits)
-    if table.counts.max() == table.rows:  # everybody has the same value, which everybody knows
-        return Channel(np.eye(len(table.counts), dtype=np.int64))
-    made = makers[channel](table.counts, limits, table.sensitive)
-    if breaking(made.joint(table.counts), limits).any():
-        raise Defect(f"the channel breaks {model.spec()}")
-    return made
+    if channel in makers:
+        return makers[channel](table.counts, limits, table.sensitive)
+    epsilon = model.public_epsilon(Prior.of(table.counts)) / times
+    if epsilon > 0:
+        return response_channel(len(table.counts), epsilon)
+    raise UnreachableGuarantee(
+        f"{model.spec()} lets values tell next to nothing (epsilon below 0.01)",
+        allowed="a promise that lets the belief in every value rise a little more",
+        hint="a weaker promise; or a method that makes groups: transversal, burel, mondrian",
+    )
+
+
+def response_channel(values: int, epsilon: float) -> Channel:
+    """Keep with probability alpha, otherwise take any value alike: no odds move by more than e^epsilon."""
+    gain = math.expm1(min(epsilon, _MOST_EPSILON)) * (1 - _ROUNDING)
+    other = max(1, int(_SCALE / (values + gain)))
+    weight = np.full((values, values), other, dtype=np.int64)
+    np.fill_diagonal(weight, other + int(other * gain))
+    return Channel(weight)
 
 
 def repaired_channel(counts: Ints, limits: Limits, sensitive: Attribute | None = None) -> Channel:
@@ -242,6 +294,19 @@ def _rounded(matrix: Floats) -> Channel:
 def _shares(counts: Ints) -> list[Fraction]:
     total = int(counts.sum())
     return [Fraction(int(count), total) for count in counts]
+
+
+def _refuse_words(channel: str, totals: str) -> None:
+    if channel not in ("response", *_MEASURED):
+        raise BadValue("unknown channel", allowed=", ".join(("response", *_MEASURED)), got=repr(channel))
+    if totals not in ("unknown", "known"):
+        raise BadValue("unknown word for what is known of totals", allowed="unknown, known", got=repr(totals))
+    if channel != "response" and totals == "known":
+        raise BadValue(
+            f"channel={channel} gives the totals of all values away, and nothing makes up for it",
+            allowed="totals=known with channel=response",
+            got=f"channel={channel}",
+        )
 
 
 def _refuse(table: Table, limits: Limits) -> None:

@@ -8,23 +8,24 @@ of the sensitive value (label differential privacy): one changed value lowers on
 docs/explanation/methods/tallies.md has the argument. What it rests on, and what this file must therefore keep to:
   cells, fields   from quasi-identifiers only; `cut_tree` is not even given the values
   field size      from n, m and eps only
-  eps             from the promise and, for promises that take shares to be known, from the shares
+  eps             from the promise and, for promises that take shares to be known, from the shares, in hundredths
 """
 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee, whole_number
+from oneoff.errors import BadValue, MethodMismatch, RoleConflict, UnreachableGuarantee, listing, whole_number
 from oneoff.mechanisms.task import Report
 from oneoff.models import Model, Prior
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition, Tally
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
+from oneoff.table.domain import with_domain
 
 __all__ = ["field_size_for", "tallies"]
 
@@ -44,6 +45,7 @@ def tallies(
     field_size: int | None = None,
     epsilon: float | None = None,
     totals: Literal["unknown", "known"] = "unknown",
+    domain: Any = None,
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Tally:
@@ -54,11 +56,15 @@ def tallies(
     field_size   the fewest people whose values are counted together; by default from n, m and eps (`field_size_for`)
     epsilon      less than the promise allows, for more noise
     totals       "known" halves eps, for an adversary who knows how many people have each value and nothing else
+    domain       values that may occur, which all get counts (`table.domain`): a list, a CSV file, A;B;C, or "hierarchy"
+                 for the leaves of theirs. By default those that occur, which then are known to. A table made by
+                 `with_domain` needs no second word of it
 
     Serves every promise made of ceilings and floors, alone and with k-anonymity or delta-probability. O(n d log n).
     Stands against anyone: whatever somebody knows, everybody else's values included, a person's own value moves their
     odds about that person by at most e^eps. What the counts show of people like that person is not bounded by it.
     """
+    table = table if domain is None else with_domain(table, domain)
     _refuse(table, model, totals)
     allowed = _allowed_epsilon(table, model, totals)
     eps = allowed if epsilon is None else _lowered(epsilon, allowed)
@@ -70,8 +76,8 @@ def tallies(
     if size > table.rows:
         raise UnreachableGuarantee(
             f"the table is smaller than one field of people whose values are counted together ({size:,})",
-            allowed="more people, or a smaller --option field_size",
-            got=f"{table.rows:,} people",
+            allowed="more people, fewer values (--bins 50 for numbers), or a smaller --option field_size",
+            got=f"{table.rows:,} people and {len(table.counts):,} values",
             hint="methods that make groups serve small tables: transversal, burel, mondrian",
         )
     return _cut(table, size, smallest, cells == "exact", eps)
@@ -135,14 +141,16 @@ def _has_order(attribute: Attribute) -> bool:
 
 def _allowed_epsilon(table: Table, model: Model, totals: str) -> float:
     """By how much a value may move the logarithm of anybody's odds; half of that who knows the totals can use twice."""
-    allowed = model.epsilon(Prior.of(table.counts)) / (2 if totals == "known" else 1)
+    whole = model.public_epsilon(Prior.of(table.counts))
+    allowed = whole / (2 if totals == "known" else 1)
     if allowed >= LEAST_EPSILON:
         return allowed
+    unless = "totals=unknown, " if whole >= LEAST_EPSILON else ""
     raise MethodMismatch(
         f"{model.spec()} leaves no room for counts of values: noise would drown them (epsilon {allowed:.3g})",
         allowed=f"a promise whose epsilon is at least {LEAST_EPSILON}",
         got=model.spec(),
-        hint="a weaker promise, or a method that makes groups: transversal, burel, mondrian",
+        hint=f"{unless}a weaker promise, or a method that makes groups: transversal, burel, mondrian",
     )
 
 
@@ -173,6 +181,13 @@ def _smallest_cell(model: Model, table: Table, cells: int | str | None) -> int:
 def _refuse(table: Table, model: Model, totals: str) -> None:
     if totals not in ("unknown", "known"):
         raise BadValue("unknown word for what is known of totals", allowed="unknown, known", got=repr(totals))
+    if table.keep or table.sensitive is None:
+        raise RoleConflict(
+            "columns that travel with the sensitive value are values, too, and cannot be kept beside noisy counts",
+            allowed="a sensitive column, and no columns to keep",
+            got=listing([attribute.name for attribute in table.keep] or ["no sensitive column"]),
+            hint="leave them out, or declare them public by naming them as quasi-identifiers: then cells show them",
+        )
     unserved = [part.spec() for part in model.parts() if part.about != "identity" and part.caps(table.counts) is None]
     if unserved or all(part.about == "identity" for part in model.parts()):
         raise MethodMismatch(
@@ -186,5 +201,5 @@ def _refuse(table: Table, model: Model, totals: str) -> None:
             "there are too many sensitive values to count each of them with noise",
             allowed=f"at most {MOST_VALUES:,}",
             got=f"{len(table.counts):,}",
-            hint="put numbers into ranges (--bins 50), or categories into fewer ones along a hierarchy",
+            hint="put numbers into ranges (--bins 50), or replace categories by those of a higher level of a hierarchy",
         )

@@ -70,12 +70,12 @@ class Claim:
     A method has an ordered list of them, and the first that applies counts; where none does it stands against nobody.
 
     promises   those that may be among what is to be kept; any by default
-    option     the name of an option and the value it must have
+    option     the name of an option and the value it must have, or several of which it must have one
     """
 
     adversary: Adversary
     promises: frozenset[str] | None = None
-    option: tuple[str, str | bool] | None = None
+    option: tuple[str, str | bool | tuple[str, ...]] | None = None
 
     @property
     def always(self) -> bool:
@@ -85,13 +85,19 @@ class Claim:
         """Is it about a release that was made for this promise and with these options?"""
         names = {part.name for part in model.parts()}
         served = self.promises is None or names <= self.promises
-        return served and (self.option is None or options.get(self.option[0]) == self.option[1])
+        return served and (self.option is None or options.get(self.option[0]) in self._values())
 
     def condition(self) -> str:
         """When it applies, to be read after the adversary."""
         promises = "" if self.promises is None else f" for {', '.join(sorted(self.promises))}"
-        option = "" if self.option is None else f" with {self.option[0]}={str(self.option[1]).lower()}"
-        return promises + option
+        values = " or ".join(str(value).lower() for value in self._values())
+        return promises + ("" if self.option is None else f" with {self.option[0]}={values}")
+
+    def _values(self) -> tuple[str | bool, ...]:
+        """Those that the option may have."""
+        if self.option is None:
+            return ()
+        return self.option[1] if isinstance(self.option[1], tuple) else (self.option[1],)
 
 
 @dataclass(frozen=True)
@@ -145,11 +151,12 @@ _WORDS = {
     ),
     Adversary.PRIOR: _Words(
         sentence="somebody who knows everybody's quasi-identifiers, the matrix of probabilities and how common each "
-        "value is",
+        "value is, and looks at one record alone",
         meaning="It means: whose record is whose may be plain to see, but the value it shows was drawn by chance. What "
         "can be concluded from it was worked out exactly, for every value that can be shown and all it can stand for.",
-        unchecked="Somebody who compares many people with the same quasi-identifiers can estimate how the values are "
-        "spread among them, and apply that to each of them; the promise does not bound that.",
+        unchecked="Somebody who puts all records together can conclude more: the totals of all values follow from the "
+        "matrix, and many people with the same quasi-identifiers show how values are spread among them; the promise "
+        "bounds neither.",
         beyond=Adversary.ANYONE,
     ),
     Adversary.INSIDER: _Words(

@@ -75,6 +75,9 @@ class Joined(Model):
     def epsilon(self, prior: Prior) -> float:
         return min(model.epsilon(prior) for model in self.models)
 
+    def public_epsilon(self, prior: Prior) -> float:
+        return min(model.public_epsilon(prior) for model in self.models)
+
     def bind(self, sensitive: Attribute | None) -> Joined:
         return replace(self, models=tuple(model.bind(sensitive) for model in self.models))
 

@@ -79,6 +79,7 @@ class BasicBetaLikeness(CapModel):
 
     name = "basic-beta-likeness"
     parameter_name = "beta"
+    epsilon_from_shares = False
 
     def __init__(self, beta: Number) -> None:
         object.__setattr__(self, "beta", parameter(beta, "beta of beta-likeness", least=0))
@@ -111,6 +112,7 @@ class BetaLikeness(CapModel):
 
     name = "beta-likeness"
     parameter_name = "beta"
+    epsilon_from_shares = False
 
     def __init__(self, beta: Number) -> None:
         object.__setattr__(self, "beta", parameter(beta, "beta of beta-likeness", least=0))
@@ -180,6 +182,7 @@ class HierarchyBetaLikeness(CapModel):
 
     name = "hierarchy-beta-likeness"
     parameter_name = "beta"
+    epsilon_from_shares = False
 
     def __init__(self, beta: Number, ranges: tuple[tuple[int, int], ...] = ()) -> None:
         object.__setattr__(self, "beta", parameter(beta, "beta of hierarchy-beta-likeness", least=0))

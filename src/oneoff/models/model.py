@@ -15,7 +15,7 @@ from oneoff.errors import BadGuarantee, BadValue
 from oneoff.models.counts import Counts, CountsLike, Prior, PriorLike
 from oneoff.models.limits import ANYBODY, Limits
 from oneoff.models.numbers import Number, number, number_text
-from oneoff.models.odds import epsilon_of_limits
+from oneoff.models.odds import coarse, epsilon_of_limits
 from oneoff.models.rule import Rule, RuleDraft
 from oneoff.table import Attribute
 from oneoff.table.arrays import Flags, Floats
@@ -94,6 +94,10 @@ class Model(ABC):
         """
         return math.inf if self.about == "identity" else 0.0
 
+    def public_epsilon(self, prior: Prior) -> float:
+        """An epsilon to publish: no larger, and coarse where it follows from the shares of values."""
+        return self.epsilon(prior)
+
     def unprotected(self, prior: Prior) -> tuple[int, ...]:
         """Values the promise leaves open although it sounds as if it protected them: worth telling who makes it."""
         return ()
@@ -146,6 +150,8 @@ class Model(ABC):
 class CapModel(Model):
     """A promise that is nothing but ceilings (and floors) on belief."""
 
+    epsilon_from_shares: ClassVar[bool] = True  # or does the same one do, whatever the shares are?
+
     @abstractmethod
     def exact_caps(self, prior: Prior) -> Limits:
         """The ceilings for this prior."""
@@ -155,6 +161,9 @@ class CapModel(Model):
 
     def epsilon(self, prior: Prior) -> float:
         return epsilon_of_limits(self.exact_caps(prior), prior)
+
+    def public_epsilon(self, prior: Prior) -> float:
+        return coarse(self.epsilon(prior)) if self.epsilon_from_shares else self.epsilon(prior)
 
     def failing(self, counts: Counts, prior: Prior) -> Flags:
         return self.exact_caps(prior).failing(counts)

@@ -19,16 +19,27 @@ from fractions import Fraction
 from oneoff.models.counts import Prior
 from oneoff.models.limits import Limits
 
-__all__ = ["ENHANCED", "epsilon_of_limits", "highest_belief"]
+__all__ = ["ENHANCED", "coarse", "epsilon_of_limits", "highest_belief", "lowest_belief"]
 
 ENHANCED = 1.470387
+_MOST = 700.0  # its exponential is still a number, and as good as infinite
 _ROUNDING = 1e-12  # more than the logarithms of this file can be off, relative to their size
 
 
 def highest_belief(p: float, epsilon: float) -> float:
     """What a belief of p can become."""
-    gain = math.exp(epsilon)
+    gain = math.exp(min(epsilon, _MOST))
     return gain * p / (1 - p + gain * p)
+
+
+def lowest_belief(p: float, epsilon: float) -> float:
+    """The same for a belief that falls."""
+    return 1 - highest_belief(1 - p, epsilon)
+
+
+def coarse(epsilon: float) -> float:
+    """A whole number of hundredths, from below: what follows from the shares should not give them away."""
+    return max(0, math.floor(epsilon * 100 - _ROUNDING)) / 100 if math.isfinite(epsilon) else epsilon
 
 
 def epsilon_of_limits(limits: Limits, prior: Prior) -> float:

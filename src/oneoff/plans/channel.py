@@ -6,6 +6,8 @@ same numbers to the last digit.
 
 from __future__ import annotations
 
+import math
+import secrets
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +21,7 @@ from oneoff.table.arrays import Codes, Floats, Ints, Ragged
 __all__ = ["Channel"]
 
 _MOST = 2**62
+_ROUNDING = 1e-12  # more than a logarithm here can be off, relative to its size
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +52,48 @@ class Channel:
         """The probabilities, a column for each true value."""
         return self.weight / self.total
 
+    @cached_property
+    def even(self) -> bool:
+        """Every value is kept with one and the same probability, and otherwise replaced by any alike?
+
+        Then two numbers say all of it, and neither is about any value.
+        """
+        kept, others = np.diag(self.weight), self.weight[~np.eye(self.values, dtype=np.bool_)]
+        return bool((kept == kept[0]).all() and (others == others[:1]).all() and (others < kept[0]).all())
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The logarithm of how much more likely a value is shown with one true value than with another, from above."""
+        most, least = self.weight.max(axis=1), self.weight.min(axis=1)
+        if (most > 0).any() and (least[most > 0] == 0).any():
+            return math.inf if self.values > 1 else 0.0
+        ratios = (most[most > 0].astype(np.float64) / least[most > 0]).max()
+        return float(np.log(ratios) * (1 + _ROUNDING))
+
     def joint(self, counts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
         """joint[v, i]: people with value i, times the weight with which they show v; exact, as Python integers."""
         exact: npt.NDArray[Any] = self.weight.astype(object) * counts.astype(object)
         return exact
 
-    def draw(self, values: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> Codes:
-        """What everybody shows, each drawn on its own."""
+    def draw(self, values: npt.NDArray[np.integer[Any]], rng: np.random.Generator | None = None) -> Codes:
+        """What everybody shows, each drawn on its own.
+
+        rng   draw from this generator, for a run that can be repeated; by default the operating system draws
+        """
         shown = np.empty(len(values), dtype=np.int32)
         people = Ragged.of_owners(values, self.values)
         for i in np.flatnonzero(people.lengths).tolist():
-            dice = rng.integers(0, self.total, len(people[i]))
+            number = len(people[i])
+            dice = _from_system(self.total, number) if rng is None else rng.integers(0, self.total, number)
             shown[people[i]] = np.searchsorted(np.cumsum(self.weight[:, i]), dice, side="right")
         return shown
+
+
+def _from_system(total: int, number: int) -> Ints:
+    """Whole numbers below `total`, all equally likely, that nobody can foretell: what is too large is drawn again."""
+    found = np.empty(0, dtype=np.int64)
+    while len(found) < number:
+        words = np.frombuffer(secrets.token_bytes(8 * (number - len(found))), dtype=np.uint64)
+        words = words >> np.uint64(64 - total.bit_length())
+        found = np.concatenate([found, words[words < total].astype(np.int64)])
+    return found

@@ -15,7 +15,7 @@ import numpy as np
 from oneoff.errors import Defect
 from oneoff.table.arrays import Floats, Ints
 
-__all__ = ["consistent", "noisy", "sensitivity", "variance", "variance_of_sum"]
+__all__ = ["consistent", "noisy", "people_near", "sensitivity", "variance", "variance_of_sum"]
 
 
 def sensitivity(values: int) -> int:
@@ -77,3 +77,22 @@ def consistent(counts: Ints, people: Ints) -> Floats:
     """Noisy counts [field, value] moved so that those of a field add up to its people: unbiased, with less noise."""
     moved: Floats = counts - ((counts.sum(axis=1) - people) / counts.shape[1])[:, None]
     return moved
+
+
+def people_near(estimate: Floats, people: int) -> Ints:
+    """Whole numbers of so many people with each value that come near an estimate, and at least one for each value."""
+    near = _on_simplex(estimate[None], np.array([people], dtype=np.float64))[0]
+    made = np.floor(near).astype(np.int64)
+    missing = people - int(made.sum())
+    made[np.argsort(made - near, kind="stable")[:missing]] += 1
+    at_least_one: Ints = np.maximum(made, 1)
+    return at_least_one
+
+
+def _on_simplex(rows: Floats, sums: Floats) -> Floats:
+    """The nearest rows with no entry below 0 and these sums."""
+    falling = -np.sort(-rows, axis=1)
+    over = (np.cumsum(falling, axis=1) - sums[:, None]) / np.arange(1, rows.shape[1] + 1)
+    last = (falling > over).sum(axis=1) - 1
+    nearest: Floats = np.maximum(rows - np.take_along_axis(over, last[:, None], axis=1), 0.0)
+    return nearest

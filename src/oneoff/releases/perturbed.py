@@ -1,7 +1,8 @@
 """Perturbed values: every record shows a sensitive value that a published channel drew from the true one (paper 001).
 
 Who is in the table is not hidden: a record is anybody's who has these quasi-identifiers. Counting leads what people
-show back through the channel.
+show back through the channel. Where the channel treats all values alike, nothing else is said about them: the totals
+are estimates, which anybody could make from the records.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from oneoff.models.adversary import Adversary
 from oneoff.plans import Channel
 from oneoff.releases.estimate import Estimate, reconstruct
 from oneoff.releases.exact import Exact, ValuesShown
+from oneoff.releases.noise import people_near
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import of_people
 from oneoff.table import Table
-from oneoff.table.arrays import Codes, Flags
+from oneoff.table.arrays import Codes, Flags, Floats, Ints
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Perturbed", "perturb"]
+__all__ = ["Perturbed", "estimated_counts", "perturb"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -36,6 +38,15 @@ class Perturbed(Exact):
 
     values: Codes
     channel: Channel
+
+    @property
+    def prior_error(self) -> Floats:
+        """Of counts led back through a channel that treats all values alike."""
+        if self.prior_is_exact or self.channel.values == 1:
+            return super().prior_error
+        shown, (kept, other) = np.bincount(self.values, minlength=len(self.counts)), self.channel.matrix[0, :2]
+        error: Floats = np.sqrt(shown * (1 - shown / self.rows)) / (kept - other)
+        return error
 
     def _shape(self) -> str:
         return f"{self.channel.values} values perturbed"
@@ -53,7 +64,9 @@ class Perturbed(Exact):
 
     def describe_form(self) -> dict[str, Any]:
         weights = [[int(weight) for weight in row] for row in self.channel.weight]
-        return {"quasi": self._describe_quasi(), "channel": {"total": self.channel.total, "weights": weights}}
+        estimated = {} if self.prior_is_exact else {"prior_is": "estimated"}
+        channel = {"total": self.channel.total, "weights": weights}
+        return {"quasi": self._describe_quasi(), "channel": channel} | estimated
 
     @classmethod
     def assemble(
@@ -67,21 +80,47 @@ class Perturbed(Exact):
         if sensitive is None or len(weight) != sensitive.size:
             raise ValueError("the channel does not fit the sensitive values")
         values = read_values(sensitive, frame)
-        return Perturbed(**common, quasi=quasi, codes=codes, values=values, channel=Channel(weight))
+        return Perturbed(
+            **common,
+            prior_is_exact=described.get("prior_is") != "estimated",
+            quasi=quasi,
+            codes=codes,
+            values=values,
+            channel=Channel(weight),
+        )
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         shown = np.bincount(self.values[self.meant(asked)], minlength=len(wanted))
         return reconstruct(shown, self.channel.matrix, wanted)
 
 
+def estimated_counts(values: Codes, channel: Channel) -> Ints:
+    """People with each value, as far as what all of them show can tell."""
+    shown = np.bincount(values, minlength=channel.values)
+    return people_near(np.linalg.solve(channel.matrix, shown).astype(np.float64), len(values))
+
+
 def perturb(
-    table: Table, channel: Channel, model: Model, *, method: str, against: Adversary, rng: np.random.Generator
+    table: Table,
+    channel: Channel,
+    model: Model,
+    *,
+    method: str,
+    against: Adversary,
+    rng: np.random.Generator,
+    seeded: bool = False,
 ) -> Perturbed:
-    """Draw a value for everybody, and publish the records in random order."""
+    """Draw a value for everybody, and publish the records in random order.
+
+    seeded   values drawn by `rng`, for a run that can be repeated; it must not go out
+    """
     person = rng.permutation(table.rows)
-    values = channel.draw(table.values, rng)[person]
+    values = channel.draw(table.values, rng if seeded else None)[person]
+    people = of_people(table, person)
+    if against is Adversary.ANYONE:
+        people |= {"counts": estimated_counts(values, channel), "prior_is_exact": False}
     return Perturbed(
-        **of_people(table, person),
+        **people,
         method=method,
         model=model,
         against=against,

@@ -18,7 +18,7 @@ from oneoff.models.adversary import Adversary
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.predicate import Condition, Where, conditions
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Flags, Ints
+from oneoff.table.arrays import Codes, Flags, Floats, Ints
 
 if TYPE_CHECKING:
     import pandas
@@ -35,6 +35,7 @@ class Published(ABC):
     """Records in published order, the promise they were made for, and what the steward keeps.
 
     counts     people with each sensitive value in the whole table (the prior, which is public)
+    prior_is_exact   or does a recipient only get an estimate of these counts?
     against    who the method stands against
     links[i]   private: the record of person i of the table
     private_half   private: makes the files that the steward keeps beside the links, by name
@@ -42,7 +43,6 @@ class Published(ABC):
     """
 
     form: ClassVar[str]
-    prior_is_exact: ClassVar[bool] = True  # or is what is said of the shares of values noisy?
     measured_in_table: ClassVar[bool] = False  # is loss how far values moved in the table, along its hierarchies?
 
     method: str
@@ -50,6 +50,7 @@ class Published(ABC):
     quasi: tuple[Attribute, ...]
     sensitive: Attribute | None
     counts: Ints
+    prior_is_exact: bool = True
     against: Adversary = Adversary.READER
     links: Ints | None = None
     origin: str = "polars"
@@ -62,6 +63,11 @@ class Published(ABC):
     @abstractmethod
     def rows(self) -> int:
         """How many records."""
+
+    @property
+    def prior_error(self) -> Floats:
+        """The standard error of each of the counts, where they are estimates."""
+        return np.zeros(len(self.counts))
 
     @property
     def needs_table(self) -> bool:

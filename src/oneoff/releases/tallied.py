@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from oneoff.errors import RoleConflict, listing
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
 from oneoff.releases.estimate import Estimate, estimated
-from oneoff.releases.noise import consistent, noisy, sensitivity, variance_of_sum
+from oneoff.releases.noise import consistent, noisy, people_near, sensitivity, variance_of_sum
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
 from oneoff.releases.regression import Regression, regression
@@ -55,7 +54,8 @@ class Tallied(Published):
     """
 
     form: ClassVar[str] = "tallied"
-    prior_is_exact: ClassVar[bool] = False
+
+    prior_is_exact: bool = False
 
     tallies: ColumnTallies
     field: Ints
@@ -89,6 +89,12 @@ class Tallied(Published):
     def fitted(self) -> Regression:
         """What the estimates say about cells."""
         return _fitted(self.quasi, self.tallies, self.field, self.noisy, self.epsilon)
+
+    @property
+    def prior_error(self) -> Floats:
+        """Noise of all fields together."""
+        values = self.noisy.shape[1]
+        return np.full(values, math.sqrt(self.fields * variance_of_sum(self.epsilon, values)))
 
     # --- files
 
@@ -166,7 +172,9 @@ class Tallied(Published):
         return release
 
     def _refuse_other_rows(self) -> None:
-        """The plain rows have the columns of the cells, and fields are numbered as counts are."""
+        """The plain rows have the columns of the cells, fields are numbered as counts are, and totals add these up."""
+        if not np.array_equal(self.counts, noisy_totals(self.noisy, self.rows)):
+            raise ValueError("the prior in release.json is not that of counts.parquet")
         if not 0 <= int(self.field.min()) <= int(self.field.max()) == self.fields - 1 or (self.people == 0).any():
             raise ValueError("cells.parquet and counts.parquet do not have the same fields")
         for j, counts in enumerate(self.tallies.columns):
@@ -213,6 +221,12 @@ def _read_counts(frame: pyarrow.Table, sensitive: Attribute, fields: int) -> Int
     if not np.array_equal(field * sensitive.size + value, np.arange(fields * sensitive.size)):
         raise ValueError("counts.parquet does not list every value of every field once and in order")
     return np.asarray(count.reshape(fields, sensitive.size))
+
+
+def noisy_totals(counts: Ints, people: int) -> Ints:
+    """People with each value in the whole table, as far as noise tells."""
+    total = counts.sum(axis=0)
+    return people_near(total - (total.sum() - people) / len(total), people)
 
 
 def _fitted(
@@ -264,7 +278,6 @@ def tally(
 
     seeded   noise from `rng`, for a run that can be repeated; it must not go out
     """
-    _refuse_columns(table)
     true = np.zeros((plan.fields, len(table.counts)), dtype=np.int64)
     np.add.at(true, (plan.field_of_person, table.values), 1)
     drawn = noisy(true, plan.epsilon, rng if seeded else None)
@@ -273,7 +286,7 @@ def tally(
     return Tallied(
         quasi=table.quasi,
         sensitive=table.sensitive,
-        counts=np.maximum(np.bincount(values, minlength=len(table.counts)), 1),
+        counts=noisy_totals(drawn, table.rows),
         links=plan.cells.group.astype(np.int64),
         origin=table.origin,
         method=method,
@@ -286,13 +299,3 @@ def tally(
         codes=codes,
         values=values,
     )
-
-
-def _refuse_columns(table: Table) -> None:
-    if table.keep or table.sensitive is None:
-        raise RoleConflict(
-            "columns that travel with the sensitive value are values, too, and cannot be kept beside noisy counts",
-            allowed="a sensitive column, and no columns to keep",
-            got=listing([attribute.name for attribute in table.keep] or ["no sensitive column"]),
-            hint="leave them out, or name them as quasi-identifiers where they are public",
-        )

@@ -44,11 +44,15 @@ _REACHED = {
     "bucket": "A bucket is a set of people whose values are published together, without saying whose is whose. "
     "“Reached” is the strongest level of the promise that all buckets keep; “people above” counts everyone in a bucket "
     "that breaks it.",
+    "cell": "A cell is a set of people whose quasi-identifiers are counted together, so that they look the same. Their "
+    "values are counted, with noise, in fields of neighbouring cells. “Reached” is the strongest level of the promise "
+    "that is kept for everybody; “people above” counts those for whom it is broken.",
     "record": "The release has no groups. “Reached” is the strongest level of the promise that is kept for everybody; "
     "“people above” counts those for whom it is broken.",
 }
 _AFTERWARDS = {
     "group": "",
+    "cell": " After, it is the cell.",
     "hidden group": " After, it is the hidden group, anybody of which may be behind a record.",
     "record": " After, it is everybody whose record could be the person's.",
 }
@@ -110,8 +114,8 @@ def _tiles(verdict: Verdict, utility: Utility) -> Iterator[tuple[str, str]]:
     yield from count_tiles(utility)
     yield "people", f"{verdict.rows:,}"
     if not hides_groups(verdict):
-        crowds = "buckets" if _crowd(verdict) == "bucket" else "groups"
-        yield crowds, "none" if verdict.groups is None else f"{verdict.groups:,}"
+        crowd = _crowd(verdict) if _crowd(verdict) in ("bucket", "cell") else "group"
+        yield f"{crowd}s", "none" if verdict.groups is None else f"{verdict.groups:,}"
     where = " in a single column or in their hidden group" if by_column(verdict) else ""
     yield f"people above a limit{where}", f"{verdict.people_above:,}"
     if verdict.masked is not None and by_column(verdict):
@@ -136,6 +140,8 @@ def _crowd(verdict: Verdict) -> str:
         return "hidden group"
     if verdict.groups is None:
         return "record"
+    if verdict.against is Adversary.ANYONE:
+        return "cell"
     return "group" if verdict.witness.place == "group" else "bucket"
 
 
@@ -184,7 +190,8 @@ def _sizes(verdict: Verdict, table: Table) -> Figure | None:
     """Nothing where a crowd does not hide who people are: a bucket, values drawn by chance, or hidden groups of people
     who may stand out by several columns."""
     after, crowd = verdict.per_person().get("group_size"), _crowd(verdict)
-    if after is None or crowd == "bucket" or verdict.against == Adversary.PRIOR or by_column(verdict):
+    drawn = verdict.groups is None and verdict.against in (Adversary.PRIOR, Adversary.ANYONE)
+    if after is None or crowd == "bucket" or drawn or by_column(verdict):
         return None
     classes = table.look_alikes
     caption = (

@@ -96,7 +96,7 @@ def _recognised(verdict: Verdict) -> str:
 
 def adversary_lines() -> list[str]:
     """What it means to stand against somebody, for all that a method can name."""
-    named = (Adversary.INSIDER, Adversary.READER, Adversary.BLACK_BOX, Adversary.NOBODY)
+    named = sorted(set(Adversary) - {Adversary.GRAPH}, key=lambda who: -who.rank)  # the graph is one of checks only
     return ["Who that is:", *(f"  {who + ':':<11}{who.sentence}" for who in named)]
 
 
@@ -134,7 +134,8 @@ def _certain(verdict: Verdict) -> str:
 
 def _promises(verdict: Verdict) -> Iterator[str]:
     above = "nobody" if not verdict.people_above else _people(verdict.people_above)
-    where = f"in {verdict.groups:,} group{'s' * (verdict.groups != 1)} of" if verdict.groups else "in the records of"
+    crowd = "cell" if verdict.against is Adversary.ANYONE else "group"
+    where = f"in {verdict.groups:,} {crowd}{'s' * (verdict.groups != 1)} of" if verdict.groups else "in the records of"
     yield f"What was promised, and what was found {where} {_people(verdict.rows)} in all: {above} above a limit."
     header = ("promise", "promised", "reached", "people above", "")
     yield from grid([header, *(promise_row(part) for part in verdict.parts)], right=(1, 2, 3))

@@ -64,6 +64,11 @@ _IN_BUCKETS = (
     "estimated."
 )
 
+_DRAWN = (
+    "It means: whose record is whose may be plain to see, but the value it shows was drawn by chance; even who knows "
+    "all about everybody else learns no more about a person from it than was promised."
+)
+
 
 def checked_against(verdict: Verdict) -> str:
     """Who the check plays, to be read after "against" or "plays"."""
@@ -74,7 +79,8 @@ def what_it_means(verdict: Verdict) -> str:
     """What a steward may rely on; where quasi-identifiers are shown as they are, only values are hidden."""
     who = verdict.against
     in_buckets = who is Adversary.READER and verdict.witness.place in ("bucket", "class")
-    return _IN_BUCKETS if in_buckets else who.meaning
+    drawn = who is Adversary.ANYONE and verdict.groups is None
+    return _IN_BUCKETS if in_buckets else _DRAWN if drawn else who.meaning
 
 
 def left_open(verdict: Verdict) -> str:
@@ -161,7 +167,8 @@ def readable_verdict(verdict: Verdict) -> Verdict:
     value = verdict.witness.value
     witness = replace(verdict.witness, value=None if value is None else plain(value))
     problems = tuple(plain(problem, 300) for problem in verdict.problems)
-    return replace(verdict, witness=witness, problems=problems)
+    remarks = tuple(plain(remark, 500) for remark in verdict.remarks)
+    return replace(verdict, witness=witness, problems=problems, remarks=remarks)
 
 
 def readable_utility(utility: Utility) -> Utility:

@@ -20,7 +20,7 @@ __all__ = ["answer", "estimate", "measure"]
 
 
 def measure(release: Perturbed, table: Table | None, by: Yardsticks) -> Utility:
-    people, matrix = release.counts / release.rows, release.channel.matrix
+    people, matrix = release.counts / release.counts.sum(), release.channel.matrix
     inverse = np.linalg.inv(matrix)
     variance = (inverse**2).sum(axis=0) @ (matrix @ people) - 1  # of all reconstructed counts, for each person
     error = float(np.sqrt(max(variance, 0.0) * len(people) / release.rows))

@@ -11,7 +11,7 @@ from oneoff.releases import Tallied
 from oneoff.releases.noise import variance_of_sum
 from oneoff.releases.published import renamed
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Floats, Ints, offsets
+from oneoff.table.arrays import Codes, Floats, Ints, offsets
 from oneoff.utility.aggregates import Aggregates, Answers
 from oneoff.utility.loss import Utility, Yardsticks
 from oneoff.utility.workload import Workload
@@ -61,14 +61,23 @@ def estimate(release: Tallied, table: Table, queries: Workload) -> Floats:
     known = offsets([attribute.size for attribute in table.quasi])
     code = np.concatenate([counts.value + at for counts, at in zip(columns, first[:-1], strict=True)])
     moved = names + np.repeat(known[:-1], release.tallies.widths)  # the code each has in the table, numbered through
-    effect = np.zeros((int(known[-1]), len(release.counts)))
-    effect[moved] = np.concatenate(fitted.effect)
+    values = _shown(release, table)
+    effect = np.zeros((int(known[-1]), len(values)))
+    effect[moved] = np.concatenate(fitted.effect)[:, values]
     more, asked, found = _below(effect), _asked(queries, known), np.zeros(len(queries))
     step = max(1, _MOST_CELLS // len(release.counts))
     for at in range(0, cells, step):
         block = slice(at, min(at + step, cells))
-        add_fitted(start[:, at : block.stop + 1], moved[code], count, _below(fitted.cells(block)), more, asked, found)
+        people = _below(fitted.cells(block)[:, values])
+        add_fitted(start[:, at : block.stop + 1], moved[code], count, people, more, asked, found)
     return found
+
+
+def _shown(release: Tallied, table: Table) -> Codes:
+    """The value of the release that is each of the table's; it may count others, which nobody in the table has."""
+    assert table.sensitive is not None
+    assert release.sensitive is not None
+    return renamed(table.sensitive, release.sensitive)
 
 
 def _below(numbers: Floats) -> Floats:
@@ -94,7 +103,7 @@ def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates)
         tallies.matrix(j, renamed(a, table.attribute(a.name)), table.attribute(a.name).size) / tallies.size[:, None]
         for j, a in enumerate(release.quasi)
     ]
-    mean = (release.fitted.cells() @ numbers) / tallies.size
+    mean = (release.fitted.cells()[:, _shown(release, table)] @ numbers) / tallies.size
     found = np.empty((len(queries), 2))
     for q in range(len(queries)):
         meant = tallies.size * np.prod([shown[j] @ allowed for j, allowed in queries.predicates(q)], axis=0)

@@ -1,0 +1,91 @@
+"""Sensitive values that may occur, whether anybody has them or not: a table that does not give away which do."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oneoff.errors import BadValue, UnreadableFile, listing
+from oneoff.table.labels import label_of, labels_in, plain_labels
+from oneoff.table.table import Attribute, Table
+
+__all__ = ["is_domain_file", "with_domain"]
+
+_ALLOWED = "hierarchy, a CSV file with the values in its first column, or a list: A;B;C"
+_HEADERS = ("value", "level0")
+
+
+def with_domain(table: Table, given: Any) -> Table:
+    """The same people over all values that may occur.
+
+    given   a list of values, or a text: "hierarchy" for the leaves of the hierarchy of the sensitive column, the name
+            of a CSV file with the values in its first column, or values with `;` between them
+    """
+    sensitive = table.sensitive
+    if sensitive is None:
+        raise BadValue("a domain is one of sensitive values", allowed="a table with a sensitive column")
+    labels = list(dict.fromkeys(label_of(name, sensitive, "the domain") for name in _names(given, sensitive)))
+    known, listed = plain_labels(sensitive.labels), set(labels)
+    missed = [label for label, count in zip(known, table.counts, strict=True) if count and label not in listed]
+    if missed:
+        raise BadValue(
+            f"the domain misses values of {sensitive.name!r} that occur in the table",
+            allowed=f"a domain with every value that somebody has; it has {len(labels)}: {listing(labels)}",
+            got=f"none of {listing(missed)}",
+            hint="a value that holds the delimiter must stand in quotes" if is_domain_file(given) else "",
+        )
+    return _over(labels, table, sensitive)
+
+
+def _over(labels: list[Any], table: Table, sensitive: Attribute) -> Table:
+    found = labels_in(labels, sensitive)
+    tree = sensitive.hierarchy
+    order = np.argsort(found if tree is None else tree.leaf_codes(found), kind="stable")
+    place = {labels[i]: code for code, i in enumerate(order.tolist())}
+    codes = np.array([place.get(label, 0) for label in plain_labels(sensitive.labels)], dtype=np.int32)
+    return replace(table, sensitive=replace(sensitive, labels=found[order]), values=codes[table.values])
+
+
+def is_domain_file(given: Any) -> bool:
+    return isinstance(given, str | Path) and str(given).lower().endswith(".csv")
+
+
+def _names(given: Any, sensitive: Attribute) -> list[Any]:
+    if is_domain_file(given):
+        return _in_file(Path(given), sensitive)
+    if given == "hierarchy":
+        if sensitive.hierarchy is None:
+            raise BadValue(
+                f"{sensitive.name!r} has no hierarchy whose leaves could be its domain",
+                allowed=_ALLOWED,
+                got="hierarchy",
+                hint=f"--hierarchy {sensitive.name}=FILE.csv",
+            )
+        return list(sensitive.hierarchy.leaves)
+    if isinstance(given, str):
+        return [name.strip() for name in given.split(";") if name.strip()]
+    names = list(given) if isinstance(given, Iterable) else [given]
+    if not names:
+        raise BadValue("the domain has no values", allowed=_ALLOWED, got=repr(given))
+    return names
+
+
+def _in_file(path: Path, sensitive: Attribute) -> list[str]:
+    """The first cell of every line, without a header."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableFile(
+            f"the domain {str(path)!r} cannot be read",
+            allowed="a CSV file in UTF-8 with the values in its first column",
+            got=getattr(error, "strerror", None) or str(error),
+        ) from None
+    delimiter = ";" if text.count(";") > text.count(",") else ","
+    names = [row[0].strip() for row in csv.reader(text.splitlines(), delimiter=delimiter) if row and row[0].strip()]
+    header = names and names[0].lower() in (*_HEADERS, sensitive.name.lower())
+    return names[1:] if header and names[0] not in map(str, sensitive.labels.tolist()) else names
