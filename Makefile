@@ -25,7 +25,7 @@ demo: $(READY) ## publish a generated sample, print verdict and utility, leave d
 test: $(READY) ## the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-fast: $(READY) ## the suite without its slow statistical part
+test-fast: $(READY) ## the suite without what is slow, and a third of the examples of each law
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow'
 
 explore: $(READY) ## the laws on fresh random tables, to find what the suite has not; ARGS=--hypothesis-seed=1 repeats

@@ -7,12 +7,17 @@ import io
 import json
 import sys
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from unittest import mock
+
+from typer.main import get_command
 
 from oneoff.cli.main import main
 
 __all__ = ["Answer", "oneoff"]
+
+_COMMANDS = cache(get_command)  # typer looks at every parameter of every command anew each time
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ def oneoff(*arguments: object, report: bool = False) -> Answer:
     """Run a command in this process. Plots take a second to draw, so the report is a stub unless asked for."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch("typer.main.get_command", _COMMANDS))
         stack.enter_context(mock.patch.object(sys, "argv", ["oneoff", *map(str, arguments)]))
         if not report:
             stack.enter_context(mock.patch("oneoff.report.page.report_html", return_value="<html></html>"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +11,35 @@ from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
+from markupsafe import Markup
 
 from oneoff.table import Table
+from tests.tables import EXAMPLES
 
-# The suite draws the same tables every time, so that one commit has one answer. `make explore` draws more, fresh ones.
+# The suite draws the same tables every time, so that one commit has one answer. `make explore` draws more, fresh ones,
+# and `make test-fast` the first third of those of `make test`.
 settings.register_profile("explore", deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("oneoff", settings.get_profile("explore"), max_examples=60, derandomize=True)
+settings.register_profile("oneoff", settings.get_profile("explore"), max_examples=EXAMPLES, derandomize=True)
+settings.register_profile("fast", settings.get_profile("oneoff"), max_examples=EXAMPLES // 3)
 settings.load_profile("oneoff")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("markexpr") == "not slow" and config.getoption("--hypothesis-profile") is None:
+        settings.load_profile("fast")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is measured on real tables is slow, and `make test-fast` needs none of them."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "data_dir" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the collector of garbage need not look at it again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -57,6 +80,12 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real tables are not at {folder}: set ONEOFF_DATA to run the tests that need them")
     return folder
+
+
+@pytest.fixture
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that look at pages but at no picture: drawing those of one page takes a third of a second."""
+    monkeypatch.setattr("oneoff.report.plots._svg", lambda chart: Markup("<svg></svg>"))
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from oneoff.models import (
@@ -28,7 +29,15 @@ from oneoff.models import (
 )
 from oneoff.table import Attribute, Hierarchy, Table
 
-__all__ = ["models", "promises", "tables"]
+__all__ = ["EXAMPLES", "examples", "models", "promises", "tables"]
+
+EXAMPLES = 60  # of each law, unless it says otherwise
+
+
+def examples(number: int) -> settings:
+    """So many examples of a law whatever the profile says, or a third of them in `make test-fast`."""
+    return settings(max_examples=number * min(EXAMPLES, settings.default.max_examples) // EXAMPLES)
+
 
 LETTERS = np.array(["a", "b", "c", "d", "e", "f", "g", "h"], dtype=object)
 TREE = Hierarchy.from_rows(

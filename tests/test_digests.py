@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,8 @@ def digest(case: str) -> str:
     outcome = publish(_table(table), promise, method=method, seed=7, options=options)
     summed = hashlib.sha256()
     with tempfile.TemporaryDirectory() as folder:
-        outcome.release.write(Path(folder) / "out", csv=True, even_if_broken=True)
+        released = replace(outcome.release, private_half=dict)  # without a report
+        released.write(Path(folder) / "out", csv=True, even_if_broken=True)
         for path in sorted((Path(folder) / "out" / "public").iterdir()):
             summed.update(path.name.encode() + _meaning(path))
     measured = outcome.as_dict()

@@ -17,6 +17,8 @@ from oneoff.releases.folder import load_release
 from oneoff.table.sample import sample
 from tests.command_line import oneoff
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
+
 QUASI = ["age", "gender", "country"]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oneoff
@@ -26,7 +26,7 @@ from oneoff.publish import publish
 from oneoff.releases import Generalized, generalize
 from oneoff.report import outcome_lines, report_html, verdict_lines
 from oneoff.table import Table
-from tests.tables import tables
+from tests.tables import examples, tables
 from tests.twins import attribute_loss, box_loss
 
 Ints = npt.NDArray[np.int64]
@@ -261,7 +261,7 @@ def farness_twin(table: Table, rows: Ints) -> list[float]:
     return far
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_distances_equal_their_twin(data: st.DataObject) -> None:
     from oneoff.kernels.attacks import farness
@@ -454,6 +454,7 @@ def test_attacks_are_run_only_where_nobody_is_stood_against(packing: tuple[Table
     assert moved.attacks == ()
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_reports_show_the_attacks(packing: tuple[Table, Generalized]) -> None:
     table, release = packing
     outcome = publish(table, "l-diversity:3", method="mondrian", seed=1)

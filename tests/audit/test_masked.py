@@ -32,6 +32,8 @@ from oneoff.releases.private import load_links
 from oneoff.table import Attribute, Table
 from tests.test_laws import probability_of, row_of
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
+
 PROMISE = "delta-probability:1/5+l-diversity:4"
 
 

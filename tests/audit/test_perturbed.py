@@ -22,6 +22,8 @@ from oneoff.releases import Bucketized, Perturbed, bucketize, perturb
 from oneoff.table import Attribute, Table
 from tests.tables import tables
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
+
 
 def people(values: str, ages: list[int] | None = None) -> Table:
     labels, codes = np.unique(list(values), return_inverse=True)

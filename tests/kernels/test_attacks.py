@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.kernels.attacks import evidence, share_out, suspicions
 from oneoff.mechanisms.space import space_of
 from oneoff.models import Counts, parse
 from oneoff.table import Table
-from tests.tables import tables
+from tests.tables import examples, tables
 
 
 def shared(odds: np.ndarray, people: np.ndarray) -> np.ndarray:
@@ -30,7 +30,7 @@ def test_shares_are_scaled_in_turn(seed: int, people: list[int]) -> None:
     assert odds == pytest.approx(expected)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(tables(most=14), st.sampled_from(["l-diversity:2", "basic-beta-likeness:0.5"]), st.data())
 def test_the_value_suspected_is_the_most_likely_for_its_ceiling(table: Table, spec: str, data: st.DataObject) -> None:
     many = data.draw(st.integers(1, min(3, table.rows)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oneoff.kernels.chunks import unit
@@ -18,7 +18,7 @@ from oneoff.mechanisms.space import space_of
 from oneoff.models import Counts, Model
 from oneoff.table import Table
 from tests.kernels.grouped import Ints, line, tightest
-from tests.tables import promises, tables
+from tests.tables import examples, promises, tables
 
 EDGES = [0, 1, 7, 2**40]
 
@@ -142,7 +142,7 @@ class Slow:
         return False
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     table=tables(most=24),
     floors=st.booleans(),

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from oneoff.kernels.cover import cover_shapes
+from tests.tables import examples
 
 TOTAL = 2**40
 CODES, KINDS = 6, 3
@@ -78,7 +79,7 @@ def starts(lengths: list[int]) -> np.ndarray:
     return np.cumsum([0, *lengths])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(), st.sampled_from([1, 4]))
 def test_tables_cost_least_and_keep_every_limit(case: Case, average: int) -> None:
     shapes, limits = case.shapes, case.limits

@@ -7,14 +7,14 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.kernels.freeform import grow_blocks
 from oneoff.kernels.matching import GREEDY, HUNGARIAN, SORT_GREEDY
 from oneoff.mechanisms.space import space_of
 from oneoff.table import Table
-from tests.tables import tables
+from tests.tables import examples, tables
 from tests.twins import box_loss
 
 
@@ -34,7 +34,7 @@ def two_blocks(table: Table, seed: int) -> list[list[int]]:
     return [block.tolist() for block in np.array_split(order, 2) if len(block)]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(tables(most=10), st.integers(0, 99), st.integers(1, 5))
 def test_boxes_grow_least_by_every_assignment(table: Table, seed: int, k: int) -> None:
     blocks = two_blocks(table, seed)

@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.kernels.matching import (
@@ -28,7 +28,7 @@ from oneoff.kernels.matching import (
 from oneoff.kernels.space import UNIT
 from oneoff.mechanisms.space import space_of
 from oneoff.table import Table
-from tests.tables import tables
+from tests.tables import examples, tables
 from tests.twins import box_loss
 
 Ints = npt.NDArray[np.int64]
@@ -159,7 +159,7 @@ def test_no_box_gets_a_value_twice_where_that_can_be_avoided(people: Table, matc
 
 
 @pytest.mark.parametrize(("matcher", "twin"), [(HUNGARIAN, hungarian), (GREEDY, greedy), (SORT_GREEDY, sort_greedy)])
-@settings(max_examples=20)
+@examples(20)
 @given(cost=costs(9))
 def test_a_matcher_is_called_by_its_number(matcher: int, twin: Callable[[Ints], Ints], cost: Ints) -> None:
     assert match(cost, matcher).tolist() == twin(cost).tolist()

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oneoff.kernels.mondrian import DONE, GROUPS, NODES, TIES, cut, working_space
@@ -16,7 +16,7 @@ from oneoff.mechanisms.partitioning import mondrian
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import BetaLikeness, Counts, DistinctLDiversity, KAnonymity, LDiversity, Model, Prior, TCloseness
 from oneoff.table import Table
-from tests.tables import tables
+from tests.tables import examples, tables
 
 Rows = list[int]
 Split = tuple[Rows, Rows]
@@ -126,7 +126,7 @@ MODELS = st.sampled_from(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     table=tables(),
     model=MODELS,
@@ -145,7 +145,7 @@ def test_cuts_are_those_of_the_twin(
     assert made.group.tolist() == twin.groups()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(table=tables(), model=MODELS, budget=st.sampled_from([1, 10, 2**40]))
 def test_cuts_may_be_interrupted(table: Table, model: Model, budget: int) -> None:
     """Called until nothing is left to cut, with ties in the order of the table."""

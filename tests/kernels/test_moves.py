@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.kernels.chunks import unit
@@ -16,7 +16,7 @@ from oneoff.mechanisms.space import space_of
 from oneoff.models.limits import ANYBODY
 from oneoff.table import Table
 from tests.kernels.grouped import Ints, divided, line, tightest
-from tests.tables import tables
+from tests.tables import examples, tables
 
 
 def moved(table: Table, groups: list[Ints], limits: Ints, least: int, cut: int = 0) -> list[Ints]:
@@ -152,7 +152,7 @@ class Slow:
                 self.change(row, home)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(table=tables(most=24), floors=st.booleans(), looser=st.integers(0, 3), data=st.data())
 def test_moves_are_those_of_the_twin(table: Table, floors: bool, looser: int, data: st.DataObject) -> None:
     start = data.draw(divided(table.rows, 5))

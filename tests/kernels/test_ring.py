@@ -7,14 +7,14 @@ from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.kernels.ring import lexicographic_parts, swap_between
 from oneoff.mechanisms.space import space_of
 from oneoff.models import Counts, KAnonymity, LDiversity
 from oneoff.table import Table
-from tests.tables import promises, tables
+from tests.tables import examples, promises, tables
 from tests.twins import box_loss
 
 REACH, LARGEST = 3, 6
@@ -50,7 +50,7 @@ def swapped(table: Table, order: list[int], start: list[int], near: list[int], l
     return order
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(tables(most=10), st.integers(0, 3), st.data())
 def test_swaps_are_those_that_lower_the_loss(table: Table, l: int, data: st.DataObject) -> None:  # noqa: E741
     cuts = data.draw(st.sets(st.integers(1, max(1, table.rows - 1)), max_size=4)) - {table.rows}

@@ -27,6 +27,8 @@ from oneoff.utility import aggregate_errors, query_errors, random_aggregates, ra
 from oneoff.utility.tallied import estimate
 from tests.tables import tables
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
+
 BOXES = {"columns": "box"}
 PROMISE = "beta-likeness:3+k-anonymity:5"
 

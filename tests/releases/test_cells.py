@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.releases import Cells
@@ -15,7 +15,7 @@ from oneoff.releases.generalized import CELLS, cells_of_groups
 from oneoff.releases.predicate import Condition
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Ragged
-from tests.tables import tables
+from tests.tables import examples, tables
 
 Case = tuple[Attribute, np.ndarray, np.ndarray, Cells]
 
@@ -39,7 +39,7 @@ def covered(attribute: Attribute, cells: Cells, box: int) -> list[bool]:
     return list(cells.covers(attribute, np.full(attribute.size, box), attribute.labels, codes))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(shown())
 def test_everybody_is_inside_and_the_box_is_tight(case: Case) -> None:
     attribute, codes, group, cells = case
@@ -52,7 +52,7 @@ def test_everybody_is_inside_and_the_box_is_tight(case: Case) -> None:
         assert not alone or many[box] == sum(inside) == 1
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(shown())
 def test_spans_shares_and_draws_say_what_is_covered(case: Case) -> None:
     attribute, _, group, cells = case
@@ -76,7 +76,7 @@ def _codes_inside(attribute: Attribute, cells: Cells, group: np.ndarray) -> list
     return [np.flatnonzero(covered(attribute, cells, box)).tolist() for box in range(int(group.max()) + 1)]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(shown(), st.data())
 def test_taken_boxes_and_keys(case: Case, data: st.DataObject) -> None:
     attribute, _, group, cells = case
@@ -91,7 +91,7 @@ def test_taken_boxes_and_keys(case: Case, data: st.DataObject) -> None:
     assert taken.same_as(other) == all(texts[a] == texts[b] for a, b in zip(boxes, boxes[other], strict=True))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(shown())
 def test_what_is_described_and_written_is_read_back(case: Case) -> None:
     attribute, _, group, cells = case
@@ -104,7 +104,7 @@ def test_what_is_described_and_written_is_read_back(case: Case) -> None:
     assert again.equals(frame)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(shown(), st.data())
 def test_the_part_a_condition_holds_for(case: Case, data: st.DataObject) -> None:
     """Values listed one by one: the part is that of the values shown, unless a range hides which ones occur."""

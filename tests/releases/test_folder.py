@@ -27,6 +27,8 @@ from oneoff.table import Table
 from oneoff.table.read import read_table
 from tests.tables import promises, tables
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
+
 
 @pytest.fixture
 def release(people: Table) -> oneoff.Generalized:

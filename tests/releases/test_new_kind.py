@@ -31,6 +31,8 @@ from oneoff.table import Table
 from oneoff.table.classes import look_alikes
 from oneoff.utility import aggregate_errors, query_errors, random_aggregates, random_queries
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
+
 FILES = Path(__file__).with_name("new_kind")
 KINDS = ("bucketized", "generalized", "masked", "perturbed", "tallied")
 

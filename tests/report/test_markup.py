@@ -101,6 +101,7 @@ def test_the_reader_of_pages_notices_what_is_wrong() -> None:
     assert addresses(bad) == ["script", "href", "onclick", "@import", "url("]
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_what_was_lost_or_noticed_is_shown_as_it_is(people: Table) -> None:
     read = PageReader(_broken(people))
     assert "script" not in read.tags

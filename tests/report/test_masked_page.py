@@ -20,6 +20,11 @@ def by_column(people: Table) -> Outcome:
     return publish(people, PROMISE, method="mutual-cover", seed=1)
 
 
+@pytest.fixture(scope="module")
+def page(people: Table, by_column: Outcome) -> str:
+    return written(by_column, people)
+
+
 def written(outcome: Outcome, people: Table) -> str:
     return report_html(outcome.as_dict(), outcome.verdict, outcome.utility, people, model=outcome.release.model)
 
@@ -43,6 +48,7 @@ def test_both_promises_by_their_names(people: Table, joint: bool) -> None:
     assert "of the values are the true ones" in lines
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_column_that_breaks_delta_is_named(people: Table) -> None:
     options: dict[str, Any] = {"randomize_unchanged": True}
     outcome = publish(people, PROMISE, method="mutual-cover", seed=1, options=options)
@@ -51,8 +57,8 @@ def test_a_column_that_breaks_delta_is_named(people: Table) -> None:
     assert re.search(r"<td>age</td><td[^>]*>100.00%</td><td>BROKEN</td>", page)
 
 
-def test_beside_the_yes_stands_what_all_columns_give_away(people: Table, by_column: Outcome) -> None:
-    page, view = written(by_column, people), by_column.verdict.masked
+def test_beside_the_yes_stands_what_all_columns_give_away(page: str, by_column: Outcome) -> None:
+    view = by_column.verdict.masked
     assert view is not None
     assert view.belief is not None
     assert '<section class="verdict partly">' in page
@@ -64,6 +70,7 @@ def test_beside_the_yes_stands_what_all_columns_give_away(people: Table, by_colu
     assert f'also knows the hidden groups and the probabilities</td><td class="number">{view.posterior.own:.2%}' in page
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_promise_about_records_is_a_plain_yes(people: Table) -> None:
     page = written(publish(people, PROMISE, method="mutual-cover", seed=1, options={"joint": True}), people)
     assert '<div class="badge">Yes</div>' in page
@@ -72,16 +79,15 @@ def test_a_promise_about_records_is_a_plain_yes(people: Table) -> None:
     assert "no belief about any person may pass" in page, "here it is true"
 
 
-def test_hidden_groups_are_not_said_to_look_the_same(people: Table, by_column: Outcome) -> None:
-    page = written(by_column, people)
+def test_hidden_groups_are_not_said_to_look_the_same(page: str) -> None:
     assert "records look the same in the release" not in page
     assert "People by the size of the group" not in page
     assert "people in the smallest group" not in page
     assert "A hidden group is a set of people who covered for one another" in page
 
 
-def test_ceilings_are_said_to_hold_in_the_hidden_groups_only(people: Table, by_column: Outcome) -> None:
-    page, view = written(by_column, people), by_column.verdict.masked
+def test_ceilings_are_said_to_hold_in_the_hidden_groups_only(page: str, by_column: Outcome) -> None:
+    view = by_column.verdict.masked
     assert view is not None
     assert view.belief is not None
     assert view.belief.above
@@ -90,14 +96,12 @@ def test_ceilings_are_said_to_hold_in_the_hidden_groups_only(people: Table, by_c
     assert page.count(f"{view.belief.above:.2%} of the people with more than its limit") == 2
 
 
-def test_the_check_plays_somebody_who_knows_one_column(people: Table, by_column: Outcome) -> None:
-    page = written(by_column, people)
+def test_the_check_plays_somebody_who_knows_one_column(page: str) -> None:
     assert "exact values of" not in page
     assert "exact value in one of these columns, whichever it is: age" in page
 
 
-def test_the_axis_says_what_the_caption_says(people: Table, by_column: Outcome) -> None:
-    page = written(by_column, people)
+def test_the_axis_says_what_the_caption_says(page: str) -> None:
     assert "a published value spans" not in page
     assert ">how far a value moved, as a share of the furthest it could</text>" in page
     assert "<figcaption>How far a value moved, as a share of the furthest it could" in page

@@ -66,6 +66,7 @@ def test_needs_nothing_from_anywhere(page: str) -> None:
     assert not re.search(r"https?:|@import|url\((?!#)", page)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_says_no_when_the_promise_is_broken(people: Table, outcome: Outcome) -> None:
     broken = audit(outcome.release, people, models.parse("l-diversity:11+delta-disclosure:0.01"))
     assert not broken.holds
@@ -75,6 +76,7 @@ def test_says_no_when_the_promise_is_broken(people: Table, outcome: Outcome) -> 
     assert "delta-disclosure 0.01 none" in text  # an infinite level
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_problems_stand_at_the_top(people: Table, outcome: Outcome) -> None:
     verdict = replace(outcome.verdict, holds=False, problems=("a person has <no> record",))
     text = PageReader(report_html(outcome.as_dict(), verdict, outcome.utility, people)).text
@@ -107,6 +109,7 @@ def test_without_a_sensitive_column_there_is_nothing_about_values() -> None:
     assert read.tags.count("svg") == 3
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_one_person_in_one_group() -> None:
     table = read_table(pa.table({"age": [30], "disease": ["flu"]}), quasi=["age"], sensitive="disease")
     outcome = publish(table, "l-diversity:1", seed=1)
@@ -115,6 +118,7 @@ def test_one_person_in_one_group() -> None:
     assert "probability of recognising the most exposed person 100.00% 100.00%" in text
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_shows_the_most_common_of_many_values() -> None:
     table = read_table(sample(3000, seed=1, values=1000, sensitive="zipf"), **SAMPLE_ROLES)
     outcome = publish(table, "l-diversity:3", seed=1)
@@ -152,6 +156,7 @@ def test_every_group_size_has_a_bin() -> None:
     assert len(set(_size_names(edges))) == len(edges) - 1
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize(("method", "said"), [("perturbation", "drawn by chance"), ("baseline", "in their bucket")])
 def test_exact_quasi_identifiers_are_not_called_hidden(method: str, said: str, people: Table) -> None:
     made = publish(people, "basic-beta-likeness:2", method=method, seed=1)
@@ -252,6 +257,7 @@ def test_the_answer_and_the_cost_come_before_the_details(page: str) -> None:
     assert places == sorted(places)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_counts_that_hold_are_no_plain_yes_when_the_method_stands_against_nobody(
     people: Table, outcome: Outcome
 ) -> None:
@@ -287,6 +293,7 @@ def test_costs_and_crowds_are_those_of_the_release(
     assert ("After, it is everybody whose record" in page) == (method == "heterogeneous")
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_buckets_and_perturbed_values_say_what_they_lose(people: Table) -> None:
     bucketized = publish(people, "l-diversity:3", method="exact-size", seed=1)
     page = report_html(bucketized.as_dict(), bucketized.verdict, bucketized.utility, people)

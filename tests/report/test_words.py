@@ -34,6 +34,7 @@ TABLE = read_table(sample(60, seed=4), quasi=["age", "gender"], sensitive="occup
 HELD_OFF = f"The method keeps it also against {Adversary.INSIDER.briefly}."
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize(("method", "promise", "options"), CASES)
 def test_a_page_says_the_same_of_an_insider_everywhere(
     method: str, promise: str, options: dict[str, str | bool]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oneoff
@@ -37,7 +37,7 @@ from oneoff.table.read import read_table
 from oneoff.utility import aggregates
 from oneoff.utility import generalized as boxes
 from oneoff.utility.aggregates import Aggregates, RelativeErrors, aggregate_errors, random_aggregates
-from tests.tables import tables
+from tests.tables import examples, tables
 
 Answer = tuple[float, float, float]  # estimate, lower and upper bound
 MADE = {"method": "by hand", "against": "reader"}
@@ -202,7 +202,7 @@ def same(found: RelativeErrors | None, expected: RelativeErrors | None) -> bool:
     return alike and numbers == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(tables(most=25), st.integers(0, 1000), st.integers(1, 4))
 def test_errors_are_those_of_one_query_at_a_time(table: Table, seed: int, attributes: int) -> None:
     queries = random_aggregates(table, 8, attributes=attributes, rng=np.random.default_rng(seed))
@@ -451,6 +451,7 @@ MADE_BY = [
 ]
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize(("method", "guarantee"), MADE_BY)
 def test_releases_read_back_answer_the_same(method: str, guarantee: str, staff: Table, tmp_path: Path) -> None:
     release = publish(staff, guarantee, method=method, seed=1).release

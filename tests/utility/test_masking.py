@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oneoff
@@ -20,7 +20,7 @@ from oneoff.releases import Generalized, Masked
 from oneoff.table import Attribute, Hierarchy, Table
 from oneoff.table.read import read_table
 from oneoff.utility.masking import _total_variation, masking
-from tests.tables import tables
+from tests.tables import examples, tables
 from tests.twins import box_loss
 
 
@@ -67,7 +67,7 @@ def rows_of(codes: np.ndarray, values: np.ndarray) -> list[list[int]]:
     return [[*row, value] for row, value in zip(codes.tolist(), values.tolist(), strict=True)]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(tables(most=20), st.integers(0, 1000))
 def test_measures_are_those_of_the_obvious_loops(table: Table, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import oneoff
@@ -13,7 +13,7 @@ from oneoff.releases import Published
 from oneoff.table import Table
 from oneoff.utility.counting import people_meant
 from oneoff.utility.workload import Workload, query_errors, random_queries
-from tests.tables import tables
+from tests.tables import examples, tables
 
 
 def question(queries: Workload, q: int, table: Table) -> dict[str, list[object]]:
@@ -32,7 +32,7 @@ def truth(queries: Workload, q: int, table: Table) -> int:
     return int(meant.sum())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(tables(), st.integers(0, 1000), st.data())
 def test_errors_are_those_of_one_question_at_a_time(table: Table, seed: int, data: st.DataObject) -> None:
     assume(table.sensitive is not None)

@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee
@@ -28,7 +28,7 @@ from oneoff.models import (
 from oneoff.models.joined import Joined
 from oneoff.plans import Links
 from oneoff.table import Attribute, Table
-from tests.tables import promises, tables
+from tests.tables import examples, promises, tables
 from tests.twins import box_loss
 
 
@@ -66,7 +66,7 @@ def refuse_wrong(counted: np.ndarray, bounds: Limits) -> None:
         assert bounds.allows(row), row
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.data())
 def test_every_graph_keeps_the_promise_and_every_permuted_release_too(data: st.DataObject) -> None:
     table = data.draw(tables(most=30))

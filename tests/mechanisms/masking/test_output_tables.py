@@ -21,6 +21,7 @@ from oneoff.plans import RandomTable
 from oneoff.plans.cover import TOTAL
 from oneoff.table import Attribute, Table
 from oneoff.table.distance import Metric
+from tests.tables import examples
 
 AGES = [28, 29, 29, 32, 33, 35, 39, 39, 40, 41]  # Daphne to Louis of Fig. 1
 PRINTED = {  # Fig. 2, the columns that are not zero
@@ -364,7 +365,7 @@ def test_tables_too_large_to_solve_are_made_smaller(
     assert expected.cost - 1e-6 <= solved.cost < all_the_same / 2
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5), st.integers(0, 2)), min_size=1, unique_by=lambda r: r[::2])
 )

@@ -20,7 +20,7 @@ from oneoff.mechanisms.task import task_of
 from oneoff.models import Counts, DeltaProbability, Joined, KAnonymity, LDiversity, Model, Prior, TCloseness
 from oneoff.plans import Partition
 from oneoff.table import Attribute, Hierarchy, Table
-from tests.tables import tables
+from tests.tables import examples, tables
 
 TREE = Hierarchy.from_rows(
     [["a", "ab", "abc", "*"], ["b", "ab", "abc", "*"], ["c", "c.", "abc", "*"], ["d", "de", "def", "*"],
@@ -79,7 +79,7 @@ def test_the_bound_is_the_worst_of_all_groups(
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-@settings(max_examples=60)
+@examples(60)
 @given(counts_of_six, bounds, st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(0)]))
 def test_buckets_use_up_no_more_of_t_than_they_may(
     distance: str, counts: list[int], t: Fraction, share: Fraction
@@ -139,7 +139,7 @@ def test_every_group_is_near_and_nobody_is_lost(variant: Any, data: st.DataObjec
     assert np.array_equal(group, groups())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(tables(), bounds, st.integers(0, 99))
 def test_best_never_loses_more_than_mondrian_or_across(table: Table, t: Fraction, seed: int) -> None:
     from oneoff.kernels.groups import total_loss
@@ -191,7 +191,7 @@ def test_an_unknown_variant_is_refused() -> None:
         sabre(people([3, 4]), TCloseness("0.1"), variant="fast")  # type: ignore[arg-type]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(tables(), st.sampled_from(["range", "set"]), st.data())
 def test_a_cut_is_weighed_like_the_groups_it_makes(table: Table, numeric_as: str, data: st.DataObject) -> None:
     from oneoff.kernels.groups import total_loss

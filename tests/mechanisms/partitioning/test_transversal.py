@@ -20,7 +20,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oneoff.errors import UnreachableGuarantee
@@ -36,6 +36,7 @@ from oneoff.mechanisms.planning.planner import plan_levels
 from oneoff.mechanisms.space import space_of
 from oneoff.models import BasicBetaLikeness, LDiversity, Limits, Model, ValueCaps
 from oneoff.table import Table
+from tests.tables import examples
 from tests.twins import box_loss
 from tests.worlds import (
     Buckets,
@@ -240,7 +241,7 @@ MODELS = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(SMALL, MODELS, st.sampled_from(["n", "c", "nc"]), st.integers(0, 99), st.integers(0, 3))
 def test_any_counts_and_ceilings(
     counts: list[int], promise: Model | list[str], kinds: str, seed: int, sweeps: int

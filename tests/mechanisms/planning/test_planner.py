@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oneoff.mechanisms.planning.buckets import pack
@@ -24,6 +24,7 @@ from oneoff.models import (
     Limits,
     Model,
 )
+from tests.tables import examples
 
 Ints = npt.NDArray[np.int64]
 
@@ -82,7 +83,7 @@ def test_any_ceiling_for_each_value(counts: list[int], data: st.DataObject) -> N
     assert_kept(plan_levels(array, bounds), array, bounds)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.integers(1, 30), min_size=4, max_size=12), st.integers(2, 4), st.integers(0, 99))
 def test_whatever_shares_a_bucket_the_ceilings_hold(counts: list[int], l: int, seed: int) -> None:  # noqa: E741
     """`pack` may come from public information, and need not suit the counts at all."""
