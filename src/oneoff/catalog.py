@@ -22,7 +22,7 @@ from oneoff.plans import Channel, Cover, Links, Partition, Tally
 from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally
 from oneoff.table import Table
 
-__all__ = ["METHODS", "MODELS", "RELEASES", "Method", "choose", "named"]
+__all__ = ["METHODS", "MODELS", "RELEASES", "Method", "named"]
 
 
 @dataclass(frozen=True)
@@ -358,18 +358,6 @@ METHODS: dict[str, Method] = {
 }
 
 
-def choose(name: str, model: Model) -> tuple[Method, str]:
-    """The method of that name, or for "auto" the best one for the promise, with the reason in a sentence."""
-    if name == "auto":
-        return _best(model)
-    if name == "bucketization":
-        METHODS["exact-size"].refuse_unserved(model)
-        return METHODS["exact-size"], "of the methods that make buckets, exact-size loses least"
-    method = named(name, ["auto", *METHODS, "bucketization"])
-    method.refuse_unserved(model)
-    return method, "chosen by name"
-
-
 def named(name: str, allowed: Sequence[str] = ()) -> Method:
     """The method of that name, or an error that lists what is allowed instead."""
     if name not in METHODS:
@@ -380,31 +368,3 @@ def named(name: str, allowed: Sequence[str] = ()) -> Method:
             hint=nearest(name, METHODS),
         )
     return METHODS[name]
-
-
-def _best(model: Model) -> tuple[Method, str]:
-    """The lowest loss among the methods that stand against an insider and make groups, which a recipient can verify.
-
-    Where there is none, the lowest loss among those that stand against a reader. docs/decisions/0002 has the reasons.
-    """
-    if all(part.about == "identity" for part in model.parts()):
-        return METHODS["mondrian"], (
-            "for a promise about identity alone mondrian looks at quasi-identifiers only and so stands against an "
-            "insider, and a recipient can verify its groups alone. freeform loses less, but has no groups to verify; "
-            "so does packing, which takes longer and is never chosen unasked"
-        )
-    if METHODS["transversal"].serves_promise(model):
-        return METHODS["transversal"], (
-            "of the methods that stand against an insider, who knows the algorithm, transversal loses least; against a "
-            "reader who does not know it burel loses less, and by counts alone packing least of all"
-        )
-    for name in ("burel", "sabre"):
-        if METHODS[name].serves_promise(model):
-            return METHODS[name], (
-                f"no method keeps {model.spec()} against an insider; against a reader of the release {name} begins "
-                "with the groups of mondrian and loses less"
-            )
-    return METHODS["mondrian"], (
-        f"no method keeps {model.spec()} against an insider; against a reader of the release mondrian keeps every "
-        "promise and loses less than hilbert"
-    )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from oneoff.errors import BadValue, UnknownColumn
-from oneoff.releases import Generalized, Published
+from oneoff.releases import Generalized, Published, Tallied
 from oneoff.releases.folder import load_release
 from oneoff.table import Table
 from oneoff.table.read import read_table
@@ -29,10 +29,13 @@ def public_information(given: Any, table: Table) -> Table | Mapping[str, Any]:
         return _with_columns(given, table)
     if isinstance(given, Generalized):
         return _with_columns(_plausible_people(given), table)
+    if isinstance(given, Tallied):
+        rows = Table(given.quasi, given.codes.copy(), given.sensitive, given.values.copy())
+        return _with_columns(rows, table)
     if isinstance(given, Published):
         raise BadValue(
             "this kind of release is not used as public information",
-            allowed="a release of generalized records",
+            allowed="a release in groups, or of tallies",
             got=f"a release by {given.method}",
         )
     if isinstance(given, Mapping):

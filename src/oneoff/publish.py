@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneoff.audit import Verdict, audit
-from oneoff.catalog import METHODS, RELEASES, Method, choose
+from oneoff.auto import choose
+from oneoff.catalog import METHODS, RELEASES, Method
 from oneoff.errors import BadValue, Defect, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, parse
@@ -159,7 +160,7 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
         )
     model = parse(guarantee).bind(table.sensitive)
     refuse_unreachable(table, model)
-    chosen, reason = choose(method, model)
+    chosen, reason = choose(method, model, table, options)
     given = _checked_options(chosen, options)
     if given.get("domain") is not None:
         table = with_domain(table, given.pop("domain"))

@@ -141,7 +141,7 @@ def test_demo_shows_a_release_and_what_to_do_next(tmp_path: Path) -> None:
     assert "every row is made up" in answer.out
     assert "The promise holds" in answer.out
     assert f"oneoff verify {out}/public" in answer.out
-    assert (out / "public" / "data.csv").exists()
+    assert (out / "public" / "microdata.csv").exists()
     assert oneoff("verify", out / "public").status == 0
     assert oneoff("demo", "--rows", 500, "--out", out).status == 2
     again = oneoff("demo", "--rows", 400, "--out", out, "--overwrite", "--guarantee", "k-anonymity:7", "--json").json

@@ -6,7 +6,7 @@ of the sensitive value (label differential privacy): one changed value lowers on
 
   n   people     m   values that may occur     eps   by how much one value may move the logarithm of anybody's odds
 docs/explanation/methods/tallies.md has the argument. What it rests on, and what this file must therefore keep to:
-  cells, fields   from quasi-identifiers only; `cut_tree` is not even given the values
+  cells, fields   from quasi-identifiers and public information only; `cut_tree` is not even given the values
   field size      from n, m and eps only
   eps             from the promise and, for promises that take shares to be known, from the shares, in hundredths
 """
@@ -14,11 +14,20 @@ docs/explanation/methods/tallies.md has the argument. What it rests on, and what
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 
-from oneoff.errors import BadValue, MethodMismatch, RoleConflict, UnreachableGuarantee, listing, whole_number
+from oneoff.errors import (
+    BadValue,
+    MethodMismatch,
+    OneoffError,
+    RoleConflict,
+    UnreachableGuarantee,
+    listing,
+    whole_number,
+)
 from oneoff.mechanisms.task import Report
 from oneoff.models import Model, Prior
 from oneoff.models.adversary import Adversary, Claim
@@ -27,7 +36,7 @@ from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
 from oneoff.table.domain import with_domain
 
-__all__ = ["field_size_for", "tallies"]
+__all__ = ["field_size_for", "tallies", "usable_epsilon"]
 
 # One person's value moves the odds of whatever anybody believes by no more than the promise allows.
 CLAIMS = (Claim(Adversary.ANYONE),)
@@ -35,6 +44,7 @@ CLAIMS = (Claim(Adversary.ANYONE),)
 LEAST_EPSILON = 0.05  # below, noise drowns everything
 USUAL_CELL = 5  # people, where no promise says how many look the same
 MOST_VALUES = 2_000
+_LEAST_IMPORTANCE = 0.02  # of a column, beside the one that goes most with values
 
 
 def tallies(
@@ -46,6 +56,7 @@ def tallies(
     epsilon: float | None = None,
     totals: Literal["unknown", "known"] = "unknown",
     domain: Any = None,
+    public: Table | None = None,
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Tally:
@@ -59,6 +70,8 @@ def tallies(
     domain       values that may occur, which all get counts (`table.domain`): a list, a CSV file, A;B;C, or "hierarchy"
                  for the leaves of theirs. By default those that occur, which then are known to. A table made by
                  `with_domain` needs no second word of it
+    public       other people's values that are known anyway, a table or an earlier release: columns that go with values
+                 there are cut more finely here
 
     Serves every promise made of ceilings and floors, alone and with k-anonymity or delta-probability. O(n d log n).
     Stands against anyone: whatever somebody knows, everybody else's values included, a person's own value moves their
@@ -80,7 +93,18 @@ def tallies(
             got=f"{table.rows:,} people and {len(table.counts):,} values",
             hint="methods that make groups serve small tables: transversal, burel, mondrian",
         )
-    return _cut(table, size, smallest, cells == "exact", eps)
+    return _cut(table, size, smallest, cells == "exact", eps, _importance(table, public))
+
+
+def usable_epsilon(table: Table, model: Model) -> float | None:
+    """The epsilon that the promise allows, where tallies serve a table without options; None where they do not."""
+    try:
+        _refuse(table, model, "unknown")
+        epsilon = _allowed_epsilon(table, model, "unknown")
+    except OneoffError:
+        return None
+    enough = max(field_size_for(table.rows, len(table.counts), epsilon), _smallest_cell(model, table, None))
+    return epsilon if enough <= table.rows else None
 
 
 def field_size_for(people: int, values: int, epsilon: float) -> int:
@@ -94,10 +118,11 @@ def field_size_for(people: int, values: int, epsilon: float) -> int:
     return max(1, round(size))
 
 
-def _cut(table: Table, size: int, smallest: int, exact: bool, epsilon: float) -> Tally:
+def _cut(table: Table, size: int, smallest: int, exact: bool, epsilon: float, importance: Floats) -> Tally:
     from oneoff.kernels.trees import cut_tree
 
     place, weight = _axes(table)
+    weight *= importance
     begin = offsets([attribute.size for attribute in table.quasi])
     row, whole = np.arange(table.rows, dtype=np.int32), np.array([0, table.rows])
     fields = cut_tree(table.codes, place, begin, weight, row, whole, size)
@@ -130,6 +155,36 @@ def _axes(table: Table) -> tuple[Floats, Floats]:
         places.append(place)
         weights.append(1 / impurity if impurity > 0 else 0.0)
     return np.concatenate(places), np.array(weights)
+
+
+def _importance(table: Table, public: Any) -> Floats:
+    """How much finer to cut each column; by public information, for the values of this table play no part.
+
+    The fourth root of the part of chi-square that a column explains: more would leave the other columns uncut, which
+    hold the people of a field apart in what is not known to go with values.
+    """
+    if public is None:
+        return np.ones(len(table.quasi))
+    if not isinstance(public, Table) or public.sensitive is None:
+        raise BadValue(
+            "fields cannot be cut along this public information",
+            allowed="a table of other people with the same columns, or an earlier release",
+            got="a list of cuts" if isinstance(public, Mapping) else type(public).__name__,
+        )
+    explained = np.array([_explained(public, attribute.name) for attribute in table.quasi])
+    found: Floats = np.maximum(explained / explained.max(), _LEAST_IMPORTANCE) ** 0.25
+    return found
+
+
+def _explained(public: Table, name: str) -> float:
+    """Chi-square of a column and the value for each person, less what chance alone would give."""
+    attribute, codes = public.column(name)
+    found = np.zeros((attribute.size, len(public.counts)))
+    np.add.at(found, (codes, public.values), 1)
+    found = found[found.sum(axis=1) > 0][:, public.counts > 0]
+    expected = np.outer(found.sum(axis=1), found.sum(axis=0)) / public.rows
+    chance = (found.shape[0] - 1) * (found.shape[1] - 1)
+    return max(float(((found - expected) ** 2 / expected).sum() - chance) / public.rows, 1e-9)
 
 
 def _has_order(attribute: Attribute) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Meant", "Regression", "regression"]
 
 _KNOTS = 12  # of the broken line that a number is fitted by
+_LEAST_FIELDS = 20  # fewer cannot tell what goes with columns from what goes with fields
 _MOST_FEATURES = 600  # of all columns; rare categories are taken together where there would be more
 _STRENGTHS = np.logspace(-7, 1, 60)  # variance of effects, relative to that of a count
 
@@ -116,9 +117,11 @@ def regression(
 
 
 def _curb(design: Floats, excess: Floats) -> Floats:
-    """(X'X + 1 / strength)^-1 for the strength of effects under which this excess is most likely."""
+    """(X'X + 1 / strength)^-1 for the strength of effects under which this excess is most likely; 0 for none."""
     from scipy.linalg import eigh
 
+    if len(design) < _LEAST_FIELDS:
+        return np.zeros((design.shape[1], design.shape[1]))
     squared, axes = eigh(design.T @ design)
     kept = squared > max(float(squared.max()), 1e-300) * 1e-9
     squared, axes = squared[kept], axes[:, kept]

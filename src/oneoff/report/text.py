@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from unicodedata import combining, east_asian_width
@@ -97,7 +98,8 @@ def _recognised(verdict: Verdict) -> str:
 def adversary_lines() -> list[str]:
     """What it means to stand against somebody, for all that a method can name."""
     named = sorted(set(Adversary) - {Adversary.GRAPH}, key=lambda who: -who.rank)  # the graph is one of checks only
-    return ["Who that is:", *(f"  {who + ':':<11}{who.sentence}" for who in named)]
+    said = (f"  {who + ':':<11}{who.sentence}" for who in named)
+    return ["Who that is:", *(line for text in said for line in textwrap.wrap(text, 118, subsequent_indent=" " * 13))]
 
 
 def _verdict(verdict: Verdict) -> Iterator[str]:
