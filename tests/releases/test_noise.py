@@ -89,10 +89,13 @@ def test_opendp_accounts_for_two_counts_that_move_by_one(epsilon: float) -> None
 @pytest.mark.parametrize("values", [2, 3])
 @pytest.mark.parametrize("epsilon", [math.log(2), math.log(4)])
 def test_drawn_counts_of_neighbours_are_never_too_far_apart(epsilon: float, values: int) -> None:
-    """Two people in a field, the real sampler, and every outcome that comes up often enough to count."""
+    """Two people in a field, the real sampler, and every outcome that comes up often enough to count.
+
+    A third value that nobody has in either is shown alike for both, and left out.
+    """
     draws = 60_000
     found = [
-        Counter(map(tuple, noisy(np.tile(np.array(true), (draws, 1)), epsilon).tolist()))
+        Counter(map(tuple, noisy(np.tile(np.array(true), (draws, 1)), epsilon)[:, :2].tolist()))
         for true in ((2, 0, 0)[:values], (1, 1, 0)[:values])
     ]
     ratios = []
