@@ -371,6 +371,30 @@ def test_intervals_hold_what_they_say_where_values_are_dealt_by_chance(people: T
     assert 0.85 < np.std(off) < 1.15
 
 
+@pytest.mark.slow
+def test_intervals_hold_the_truth_of_any_question() -> None:
+    """Not of whole fields only: of ranges of columns and values, where most of the error is not noise."""
+    from oneoff.table.sample import SAMPLE_ROLES, sample
+    from oneoff.utility.counting import people_meant
+
+    table = oneoff.read_table(sample(6000, seed=3, values=12), **SAMPLE_ROLES)
+    assert table.sensitive is not None
+    inside = []
+    for seed in range(3):
+        release = publish(table, "beta-likeness:3+k-anonymity:10", method="tallies", seed=seed).release
+        queries = random_queries(table, 100, attributes=2, rng=np.random.default_rng(seed))
+        truth = people_meant(table.codes, table.values, queries)[:, 1]
+        for q, true in enumerate(truth.tolist()):
+            where = {
+                table.quasi[j].name: table.quasi[j].labels[queries.low[q, i] : queries.high[q, i] + 1].tolist()
+                for i, j in enumerate(queries.columns[queries.subset[q]])
+            }
+            where["occupation"] = table.sensitive.labels[queries.low[q, -1] : queries.high[q, -1] + 1].tolist()
+            found = release.count(where)
+            inside.append(found.low <= true <= found.high)
+    assert 0.9 <= np.mean(inside) <= 0.995
+
+
 def test_questions_are_answered_better_than_by_boxes(people: Table) -> None:
     queries = random_queries(people, 300, attributes=2, rng=np.random.default_rng(1))
     ours = query_errors(released(people), people, queries).median

@@ -45,6 +45,7 @@ class Regression:
     features  [code, feature] of each column
     design    [field, feature]: sums over people
     reach     [field, feature]: what one person more in the count of a field adds to the coefficient of a feature
+    curb      [feature, feature]: how little coefficients vary, in units of `scatter` times the variance of a count
     """
 
     tallies: ColumnTallies
@@ -55,6 +56,8 @@ class Regression:
     features: tuple[Floats, ...]
     design: Floats
     reach: Floats
+    curb: Floats
+    scatter: float
 
     def cells(self, block: slice = slice(None)) -> Floats:
         """[cell, value]: how many people."""
@@ -82,12 +85,35 @@ class Regression:
             found += codes @ effect[:, wanted].sum(axis=1)
         return float(found)
 
+    def apart(self, wanted: Flags, noise: float) -> float:
+        """The variance of shares between fields that neither the fit, nor chance, nor noise accounts for."""
+        people = np.bincount(self.field, weights=self.tallies.size)
+        left = self.left[:, wanted].sum(axis=1)
+        share = float(self.share[wanted].sum())
+        beyond = left**2 - noise / people**2 - share * (1 - share) / people
+        return max(float(people @ beyond / people.sum()), 0.0)
+
     def weights(self, meant: Meant) -> Floats:
         """What one person more in the count of each field adds to `people`."""
-        weight = meant.fields / np.bincount(self.field, weights=self.tallies.size)
-        features = np.concatenate([codes @ each for codes, each in zip(meant.codes, self.features, strict=True)])
-        found: Floats = weight + self.reach @ (features - weight @ self.design)
+        found: Floats = self._part(meant) + self.reach @ self._beside(meant)
         return found
+
+    def unsure(self, meant: Meant, wanted: Flags, noise: float) -> float:
+        """The variance of `people` that comes from coefficients: what is left of it once the counts are known."""
+        share, beside = float(self.share[wanted].sum()), self._beside(meant)
+        spread = noise * np.mean(1 / np.bincount(self.field, weights=self.tallies.size)) + share * (1 - share)
+        return float(self.scatter * spread * (beside @ self.curb @ beside))
+
+    def _part(self, meant: Meant) -> Floats:
+        """Of the people of each field."""
+        part: Floats = meant.fields / np.bincount(self.field, weights=self.tallies.size)
+        return part
+
+    def _beside(self, meant: Meant) -> Floats:
+        """Sums of features beyond those that the same parts of whole fields would have."""
+        features = np.concatenate([codes @ each for codes, each in zip(meant.codes, self.features, strict=True)])
+        beside: Floats = features - self._part(meant) @ self.design
+        return beside
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,34 +134,38 @@ def regression(
     features = _features(quasi, tallies)
     design, excess = _design(tallies, field, features), estimates - people * share
     spread = np.maximum(noise * np.mean(1 / people) + share * (1 - share), 1e-12)  # of a count, for each person
-    reach = design @ _curb(design / np.sqrt(people), excess / np.sqrt(people * spread)) / people
+    curb, scatter = _curb(design / np.sqrt(people), excess / np.sqrt(people * spread))
+    reach = design @ curb / people
     coefficient = reach.T @ excess
     left = (excess - design @ coefficient) / people
     ends = np.cumsum([each.shape[1] for each in features])[:-1]
     effect = tuple(each @ part for each, part in zip(features, np.split(coefficient, ends), strict=True))
-    return Regression(tallies, field, share, effect, left, features, design, reach)
+    return Regression(tallies, field, share, effect, left, features, design, reach, curb, scatter)
 
 
-def _curb(design: Floats, excess: Floats) -> Floats:
-    """(X'X + 1 / strength)^-1 for the strength of effects under which this excess is most likely; 0 for none."""
+def _curb(design: Floats, excess: Floats) -> tuple[Floats, float]:
+    """(X'X + 1 / strength)^-1 for the strength of effects under which this excess is most likely, 0 for none; and by
+    how much counts scatter more than chance and noise make them."""
     from scipy.linalg import eigh
 
     if len(design) < _LEAST_FIELDS:
-        return np.zeros((design.shape[1], design.shape[1]))
+        return np.zeros((design.shape[1], design.shape[1])), 1.0
     squared, axes = eigh(design.T @ design)
     kept = squared > max(float(squared.max()), 1e-300) * 1e-9
     squared, axes = squared[kept], axes[:, kept]
     along = ((axes.T @ (design.T @ excess)) ** 2).sum(axis=1) / squared
     rest = max(float((excess**2).sum() - along.sum()), 0.0)
 
-    def unlikely(strength: float) -> float:
-        grown = 1 + strength * squared
-        apart = max(float((along / grown).sum()) + rest, 1e-9)
-        return float(excess.shape[1] * np.log(grown).sum() + excess.size * np.log(apart))
+    def scatter(strength: float) -> float:
+        return max(float((along / (1 + strength * squared)).sum()) + rest, 1e-9) / excess.size
 
-    best = min(_STRENGTHS, key=unlikely)
+    def unlikely(strength: float) -> float:
+        grown = excess.shape[1] * np.log1p(strength * squared).sum()
+        return float(grown + excess.size * np.log(scatter(strength)))
+
+    best = float(min(_STRENGTHS, key=unlikely))
     curb: Floats = (axes * (best / (1 + best * squared))) @ axes.T
-    return curb
+    return curb, scatter(best)
 
 
 def _design(tallies: ColumnTallies, field: Ints, features: Sequence[Floats]) -> Floats:

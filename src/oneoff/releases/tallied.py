@@ -23,7 +23,7 @@ from oneoff.releases.estimate import Estimate, estimated
 from oneoff.releases.noise import consistent, noisy, people_near, sensitivity, variance_of_sum
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
-from oneoff.releases.regression import Regression, regression
+from oneoff.releases.regression import Meant, Regression, regression
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
@@ -185,16 +185,28 @@ class Tallied(Published):
     # --- counting
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        """Noise and spread add up: who of a field is meant is as good as drawn from its people."""
+        """Noise, chance and what the fit cannot know add up (`_spread`)."""
         holds = self._holds(asked)
-        meant, values = self.fitted.meant(holds), self.noisy.shape[1]
-        reach, part = self.fitted.weights(meant), meant.fields / self.people
-        noise = variance_of_sum(self.epsilon, values, int(wanted.sum())) * float(reach @ reach)
-        share = np.clip(self.estimates[:, wanted].sum(axis=1) / self.people, 0, 1)
-        drawn = self.people**2 / np.maximum(self.people - 1, 1) * part * (1 - part) * share * (1 - share)
+        meant, number = self.fitted.meant(holds), int(wanted.sum())
+        drawn = variance_of_sum(self.epsilon, self.noisy.shape[1], number)
+        reach = self.fitted.weights(meant)
+        noise = drawn * float(reach @ reach) + self.fitted.unsure(meant, wanted, drawn)
         terms = [self.tallies.people(j, each) for j, each in holds.items()]
         most = float(meant_between(terms, self.tallies.size)[1].sum()) if terms else float(self.rows)
-        return estimated(self.fitted.people(meant, wanted), math.sqrt(max(noise + float(drawn.sum()), 0.0)), most)
+        spread = math.sqrt(max(noise + self._spread(meant, terms, wanted), 0.0))
+        return estimated(self.fitted.people(meant, wanted), spread, most)
+
+    def _spread(self, meant: Meant, terms: Sequence[Ints], wanted: Flags) -> float:
+        """Who of a field is meant is as good as drawn from its people, whose shares differ inside it as they do between
+        fields beyond the fit; and who of a cell has all that is asked for is as good as drawn, too."""
+        people, size = self.people.astype(np.float64), self.tallies.size.astype(np.float64)
+        part = meant.fields / people
+        share = np.clip(self.estimates[:, wanted].sum(axis=1) / people, 0, 1)
+        drawn = people**2 / np.maximum(people - 1, 1) * part * (1 - part) * share * (1 - share)
+        apart = self.fitted.apart(wanted, variance_of_sum(self.epsilon, self.noisy.shape[1], int(wanted.sum())))
+        differ = meant.fields**2 * (1 - part) * apart
+        overlap = _overlap([term / size for term in terms], size)
+        return float(drawn.sum() + differ.sum() + overlap @ share[self.field] ** 2)
 
     def _holds(self, asked: Sequence[Condition]) -> dict[int, Flags]:
         """For each column that is asked about, which of its codes will do."""
@@ -204,6 +216,15 @@ class Tallied(Published):
             holds = each.holds(self.quasi[j].labels)
             found[j] = found[j] & holds if j in found else holds
         return found
+
+
+def _overlap(shares: Sequence[Floats], size: Floats) -> Floats:
+    """The variance of how many people of each cell have several properties at once, drawn independently."""
+    if len(shares) < 2:
+        return np.zeros(len(size))
+    others = np.prod([1 - each for each in shares], axis=0)
+    found: Floats = size**2 / np.maximum(size - 1, 1) * np.prod(shares, axis=0) * others
+    return found
 
 
 def _described(attribute: Attribute) -> dict[str, Any]:
