@@ -41,6 +41,8 @@ _NOISE = {
     1: "two-sided geometric of scale 1 / epsilon, on the first value of a field; the second has the rest of its people",
     2: "two-sided geometric of scale 2 / epsilon, on every count",
 }
+_SHARED = 1.3  # what the fit leaves out of a field, its neighbours lack as well: measured, as is the next number
+_WIDENED = 50  # what is unknown beside noise was estimated from fields: the fewer, the less is that to be relied on
 _UNIT = 2**30  # of a person, so that dealing is exact and the same on every machine
 
 
@@ -190,11 +192,12 @@ class Tallied(Published):
         meant, number = self.fitted.meant(holds), int(wanted.sum())
         drawn = variance_of_sum(self.epsilon, self.noisy.shape[1], number)
         reach = self.fitted.weights(meant)
-        noise = drawn * float(reach @ reach) + self.fitted.unsure(meant, wanted, drawn)
+        unknown = self.fitted.unsure(meant, wanted, drawn)
         terms = [self.tallies.people(j, each) for j, each in holds.items()]
         most = float(meant_between(terms, self.tallies.size)[1].sum()) if terms else float(self.rows)
-        spread = math.sqrt(max(noise + self._spread(meant, terms, wanted), 0.0))
-        return estimated(self.fitted.people(meant, wanted), spread, most)
+        unknown += self._spread(meant, terms, wanted)
+        spread = drawn * float(reach @ reach) + unknown * (_SHARED + _WIDENED / self.fields)
+        return estimated(self.fitted.people(meant, wanted), math.sqrt(max(spread, 0.0)), most)
 
     def _spread(self, meant: Meant, terms: Sequence[Ints], wanted: Flags) -> float:
         """Who of a field is meant is as good as drawn from its people, whose shares differ inside it as they do between
