@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -49,7 +50,7 @@ def test_both_halves_and_nothing_else(release: oneoff.Generalized, tmp_path: Pat
     tables = {f"{name}.{kind}" for name in ("data", "columns", "microdata") for kind in ("parquet", "csv")}
     assert {p.name for p in (folder / "public").iterdir()} == {*tables, "release.json"}
     private = {p.name for p in (folder / "private").iterdir()}
-    assert private == {"verdict.json", "summary.json", "report.html", "links.parquet", "seed", "job.toml"}
+    assert private == {"verdict.json", "summary.json", "report.html", "links.parquet", "seed", "job.toml", "files.txt"}
     assert [p.name for p in tmp_path.iterdir()] == ["out"], "nothing is left aside"
 
 
@@ -143,6 +144,80 @@ def test_overwriting_never_eats_other_files(release: oneoff.Generalized, tmp_pat
     assert thesis.read_text() == "years of work"
 
 
+def site(folder: Path) -> list[str]:
+    """A folder that merely looks like a release from afar."""
+    (folder / "public").mkdir(parents=True)
+    (folder / "private").mkdir()
+    (folder / "private" / "ssh_key").write_text("k")
+    return ["private/ssh_key"]
+
+
+def more_files(folder: Path) -> list[str]:
+    (folder / "private" / "notes.txt").write_text("by hand")
+    (folder / "public" / "readme.md").write_text("by hand")
+    return ["private/notes.txt", "public/readme.md"]
+
+
+def more_folders(folder: Path) -> list[str]:
+    (folder / "private" / "seeds").mkdir()
+    (folder / "older").mkdir()
+    return ["older/", "private/seeds/"]
+
+
+def more_links(folder: Path) -> list[str]:
+    (folder / "private" / "seed").rename(folder.parent / "seed")
+    (folder / "private" / "seed").symlink_to(folder.parent / "seed")
+    return ["private/seed (a link)"]
+
+
+def without_its_list(folder: Path) -> list[str]:
+    (folder / "private" / "files.txt").write_text("private/seed\n")
+    return ["private/files.txt", "private/job.toml"]
+
+
+def halves_behind_a_link(folder: Path) -> list[str]:
+    (folder / "private").rename(folder.parent / "elsewhere")
+    (folder / "private").symlink_to(folder.parent / "elsewhere")
+    return ["private (a link)"]
+
+
+@pytest.mark.parametrize("change", [site, more_files, more_folders, more_links, without_its_list, halves_behind_a_link])
+def test_only_a_release_and_nothing_else_is_overwritten(
+    change: Callable[[Path], list[str]], release: oneoff.Generalized, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    if change is not site:
+        release.write(folder)
+    named = change(folder)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(FolderExists, match="not a release and nothing else") as refused:
+        release.write(folder, overwrite=True)
+    assert all(name in refused.value.got for name in named), refused.value.got
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_what_is_put_into_a_release_during_the_run_is_kept(release: oneoff.Generalized, tmp_path: Path) -> None:
+    folder = release.write(tmp_path / "out")
+    thesis = folder / "public" / "thesis.tex"
+
+    def meanwhile() -> bytes:
+        thesis.write_text("years of work")
+        return b"drawn"
+
+    with pytest.raises(FolderExists, match="nothing else"):
+        replace(release, private_half=lambda: {"report.html": meanwhile}).write(folder, overwrite=True)
+    assert thesis.read_text() == "years of work"
+
+
+@pytest.mark.parametrize("half", ["public", "private"])
+def test_half_a_release_is_recognised_too(half: str, release: oneoff.Generalized, tmp_path: Path) -> None:
+    folder = release.write(tmp_path / "out", csv=True)
+    shutil.rmtree(folder / half)
+    release.write(folder, overwrite=True)
+    assert oneoff.verify(folder).holds
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions as on POSIX")
 def test_a_read_only_place(release: oneoff.Generalized, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     locked = tmp_path / "locked"
@@ -163,12 +238,13 @@ def test_a_read_only_place(release: oneoff.Generalized, tmp_path: Path, monkeypa
 def test_a_crash_in_the_middle_leaves_no_folder(
     function: str, release: oneoff.Generalized, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from oneoff.releases import draft
     from oneoff.releases import folder as written
 
     def crash(*args: object, **kwargs: object) -> None:
         raise RuntimeError("the disk is on fire")
 
-    target = {"write_table": (pq, "write_table"), "describe": (written, "describe"), "replace": (written, "_replace")}
+    target = {"write_table": (pq, "write_table"), "describe": (written, "describe"), "replace": (draft, "_replace")}
     monkeypatch.setattr(*target[function], crash)
     with pytest.raises(RuntimeError, match="on fire"):
         release.write(tmp_path / "out")

@@ -32,7 +32,7 @@ def demo(
     """See it work: publish a generated table of people and look at the result."""
     from oneoff.folder import write_outcome
     from oneoff.publish import publish
-    from oneoff.releases.folder import refuse_existing
+    from oneoff.releases.draft import refuse_existing
     from oneoff.table.read import read_table
     from oneoff.table.sample import SAMPLE_ROLES, sample
 
@@ -82,7 +82,7 @@ def anonymize(
     from oneoff.folder import write_outcome
     from oneoff.job import read_job
     from oneoff.publish import publish_job
-    from oneoff.releases.folder import refuse_existing
+    from oneoff.releases.draft import refuse_existing
 
     job = read_job(source, given) if source.endswith(".toml") else read_job(None, {"input": source, **given})
     if job.output is None:

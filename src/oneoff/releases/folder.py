@@ -7,10 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -21,12 +17,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from oneoff.errors import DamagedRelease, FolderExists, FolderNotWritable, OneoffError, PromiseBroken, listing
+from oneoff.errors import DamagedRelease, OneoffError, PromiseBroken, listing
+from oneoff.releases.contents import LIST
 from oneoff.releases.description import FORMAT, describe, described_release
+from oneoff.releases.draft import Draft, appearing
 from oneoff.releases.private import damaged, load_links, missing
 from oneoff.releases.published import PrivateFiles, Published
 
-__all__ = ["load_release", "refuse_existing", "release_folder", "write_release"]
+__all__ = ["load_release", "release_folder", "write_release"]
 
 
 _NOTHING: PrivateFiles = {}
@@ -47,10 +45,10 @@ def write_release(
     private    more files for the private half, by name
     withhold   why it has no public half, unless that is asked for; that one says of itself that it is broken
     """
-    with _appearing(folder, overwrite) as staging:
-        _write_private(release, staging / "private", private)
+    with appearing(folder, overwrite) as draft:
+        _write_private(release, draft, private)
         if not withhold or even_if_broken:
-            _write_public(release, staging / "public", csv)
+            _write_public(release, draft, csv)
     if withhold and not even_if_broken:
         raise PromiseBroken(
             f"the public half was withheld: {withhold.rstrip('.')}",
@@ -60,94 +58,31 @@ def write_release(
     return folder
 
 
-def _write_private(release: Published, kept: Path, more: PrivateFiles) -> None:
-    kept.mkdir(mode=0o700)  # who is where is nobody else's business
+def _write_private(release: Published, draft: Draft, more: PrivateFiles) -> None:
     if release.links is not None:
         row = np.arange(release.rows)
-        pq.write_table(pa.table({"row": row, "record": release.links}), kept / "links.parquet")
+        pq.write_table(pa.table({"row": row, "record": release.links}), draft.file("private/links.parquet"))
     for name, frame in release.private_files().items():
-        pq.write_table(frame, kept / name, compression="zstd")
+        pq.write_table(frame, draft.file(f"private/{name}"), compression="zstd")
     for name, content in more.items():
-        (kept / name).write_bytes(content() if callable(content) else content)
+        draft.file(f"private/{name}").write_bytes(content() if callable(content) else content)
 
 
-def _write_public(release: Published, public: Path, csv: bool) -> None:
-    public.mkdir()
+def _write_public(release: Published, draft: Draft, csv: bool) -> None:
+    files = {}
     for name, frame in release.public_files().items():
-        pq.write_table(frame, public / name, compression="zstd")
+        pq.write_table(frame, draft.file(f"public/{name}"), compression="zstd")
+        files[name] = _hash(draft.folder / "public" / name)
         if csv:
-            pyarrow.csv.write_csv(release.as_text(frame, name), public / Path(name).with_suffix(".csv"))
-    files = {path.name: _hash(path) for path in sorted(public.iterdir())}
-    description = json.dumps({**describe(release), "files": files}, indent=2, ensure_ascii=False)
-    (public / "release.json").write_text(description + "\n", encoding="utf-8")
+            text = str(Path(name).with_suffix(".csv"))
+            pyarrow.csv.write_csv(release.as_text(frame, name), draft.file(f"public/{text}"))
+            files[text] = _hash(draft.folder / "public" / text)
+    description = json.dumps({**describe(release), "files": dict(sorted(files.items()))}, indent=2, ensure_ascii=False)
+    draft.file("public/release.json").write_text(description + "\n", encoding="utf-8")
 
 
 def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@contextmanager
-def _appearing(folder: Path, overwrite: bool) -> Iterator[Path]:
-    """A folder to fill that becomes `folder` at the end, or vanishes when something goes wrong."""
-    refuse_existing(folder, overwrite)
-    staging = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        staging.mkdir()
-    except OSError as error:
-        raise _not_writable(folder, error) from None
-    try:
-        yield staging
-        _replace(staging, folder)
-    except BaseException as error:
-        shutil.rmtree(staging, ignore_errors=True)
-        if isinstance(error, OSError):  # a full disk, a share that went away
-            raise _not_writable(folder, error) from error
-        raise
-
-
-def _not_writable(folder: Path, error: OSError) -> FolderNotWritable:
-    return FolderNotWritable(
-        f"the folder {str(folder)!r} cannot be written",
-        allowed="a place where you may create folders",
-        got=error.strerror or str(error),
-        hint="choose another place with --out",
-    )
-
-
-def refuse_existing(folder: Path, overwrite: bool) -> None:
-    """Never touch a folder that holds anything but an earlier release, and that only when told to."""
-    if folder.exists() and not overwrite:
-        raise FolderExists(
-            f"the folder {str(folder)!r} exists already",
-            allowed="a folder that does not exist",
-            hint="choose another one, or replace it with --overwrite (overwrite=True)",
-        )
-    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]) and not _is_release(folder):
-        raise FolderExists(
-            f"{str(folder)!r} is not a release, so it is not overwritten",
-            allowed="an empty folder or one that holds an earlier release",
-            hint="choose another folder",
-        )
-
-
-def _replace(staging: Path, folder: Path) -> None:
-    """Put the finished folder in its place; an earlier release there is removed only afterwards."""
-    old = staging.with_suffix(".old")
-    if not folder.exists():
-        staging.rename(folder)
-        return
-    folder.rename(old)
-    try:
-        staging.rename(folder)
-    except OSError:
-        old.rename(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _is_release(folder: Path) -> bool:
-    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {"public", "private"}
 
 
 # --- reading back
@@ -186,7 +121,7 @@ def _load_public(public: Path) -> Published:
 def _with_private(release: Published, private: Path) -> Published:
     """The release with what the steward kept. A private half that lacks a file is damaged, an empty one is none."""
     try:
-        if not any(private.iterdir()):
+        if {path.name for path in private.iterdir()} <= {Path(LIST).name}:
             return release
     except (FileNotFoundError, NotADirectoryError):
         return release
