@@ -209,6 +209,71 @@ def test_what_is_put_into_a_release_during_the_run_is_kept(release: oneoff.Gener
     assert thesis.read_text() == "years of work"
 
 
+@pytest.fixture(params=["at once", "in two steps"])
+def renames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways in which a system can rename."""
+    if request.param == "in two steps":
+        monkeypatch.setattr("oneoff.releases.renaming._system_call", lambda: None)
+
+
+def during(release: oneoff.Generalized, happening: Callable[[], object]) -> oneoff.Generalized:
+    """The release, with something that happens while it is written."""
+    return replace(release, private_half=lambda: {"report.html": lambda: (happening(), b"drawn")[1]})
+
+
+@pytest.mark.usefixtures("renames")
+def test_of_two_runs_to_one_folder_the_second_is_refused(release: oneoff.Generalized, tmp_path: Path) -> None:
+    first = replace(release, private_half=lambda: {"seed": b"1"})
+    with pytest.raises(FolderExists, match="exists already"):
+        during(release, lambda: first.write(tmp_path / "out")).write(tmp_path / "out")
+    assert (tmp_path / "out" / "private" / "seed").read_bytes() == b"1"
+    assert oneoff.verify(tmp_path / "out").holds
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing is left aside"
+
+
+@pytest.mark.usefixtures("renames")
+@pytest.mark.parametrize("other", ["a file", "a link", "an empty folder"])
+def test_whatever_appears_meanwhile_is_not_replaced(other: str, release: oneoff.Generalized, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    make = {"a file": folder.touch, "a link": lambda: folder.symlink_to(tmp_path), "an empty folder": folder.mkdir}
+    with pytest.raises(FolderExists, match="exists already"):
+        during(release, make[other]).write(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert folder.is_symlink() == (other == "a link")
+
+
+@pytest.mark.usefixtures("renames")
+def test_the_last_of_two_that_overwrite_stays(release: oneoff.Generalized, tmp_path: Path) -> None:
+    folder = release.write(tmp_path / "out")
+    faster = replace(release, private_half=lambda: {"seed": b"1"})
+    during(release, lambda: faster.write(folder, overwrite=True)).write(folder, overwrite=True)
+    assert {path.name for path in (folder / "private").iterdir()} == {"report.html", "links.parquet", "files.txt"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing is left aside"
+
+
+def test_a_faster_run_between_two_renames_is_kept(
+    release: oneoff.Generalized, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from oneoff.releases import draft
+
+    folder, real, calls = release.write(tmp_path / "out"), draft.move, list[Path]()
+
+    def overtaken(source: Path, target: Path) -> None:
+        calls.append(target)
+        if len(calls) == 3:  # the earlier release is aside, ours not yet in its place
+            folder.mkdir()
+            (folder / "theirs").touch()
+        real(source, target)
+
+    monkeypatch.setattr(draft, "move", overtaken)
+    monkeypatch.setattr(draft, "exchange", lambda one, other: False)
+    with pytest.raises(FolderNotWritable, match="File exists"):
+        release.write(folder, overwrite=True)
+    assert (folder / "theirs").exists()
+    (aside,) = [path for path in tmp_path.iterdir() if path != folder]
+    assert oneoff.verify(aside).holds, "the earlier release is not lost"
+
+
 @pytest.mark.parametrize("half", ["public", "private"])
 def test_half_a_release_is_recognised_too(half: str, release: oneoff.Generalized, tmp_path: Path) -> None:
     folder = release.write(tmp_path / "out", csv=True)
@@ -244,7 +309,11 @@ def test_a_crash_in_the_middle_leaves_no_folder(
     def crash(*args: object, **kwargs: object) -> None:
         raise RuntimeError("the disk is on fire")
 
-    target = {"write_table": (pq, "write_table"), "describe": (written, "describe"), "replace": (draft, "_replace")}
+    target = {
+        "write_table": (pq, "write_table"),
+        "describe": (written, "describe"),
+        "replace": (draft, "_put_in_place"),
+    }
     monkeypatch.setattr(*target[function], crash)
     with pytest.raises(RuntimeError, match="on fire"):
         release.write(tmp_path / "out")

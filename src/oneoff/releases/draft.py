@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from oneoff.errors import FolderExists, FolderNotWritable, listing
 from oneoff.releases.contents import HEAD, LIST, remove, strangers
+from oneoff.releases.renaming import exchange, move
 
 __all__ = ["Draft", "appearing", "refuse_existing"]
 
@@ -47,10 +47,10 @@ def appearing(folder: Path, overwrite: bool) -> Iterator[Draft]:
     try:
         draft.begin()
         yield draft
-        refuse_existing(folder, overwrite)  # long ago somebody looked last
-        _replace(draft.folder, folder)
+        _put_in_place(draft.folder, folder, overwrite)
     except BaseException as error:
-        shutil.rmtree(draft.folder, ignore_errors=True)
+        with suppress(OSError):
+            remove(draft.folder)
         if isinstance(error, OSError):  # a full disk, a share that went away
             raise _not_writable(folder, error) from error
         raise
@@ -83,16 +83,25 @@ def refuse_existing(folder: Path, overwrite: bool) -> None:
         )
 
 
-def _replace(staging: Path, folder: Path) -> None:
-    """Put the finished folder in its place; an earlier release there is removed only afterwards."""
-    old = staging.with_suffix(".old")
-    if not folder.exists():
-        staging.rename(folder)
-        return
-    folder.rename(old)
+def _put_in_place(finished: Path, folder: Path, overwrite: bool) -> None:
+    """The finished folder in its place. An earlier release is removed afterwards, and only if that was asked for."""
     try:
-        staging.rename(folder)
-    except OSError:
-        old.rename(folder)
+        move(finished, folder)
+    except FileExistsError:
+        refuse_existing(folder, overwrite)  # long ago somebody looked last
+        earlier = finished if exchange(finished, folder) else _put_aside(finished, folder)
+        with suppress(OSError):  # what was put into it this very moment stays
+            remove(earlier)
+
+
+def _put_aside(finished: Path, folder: Path) -> Path:
+    """Two renames where folders cannot be exchanged at once; returns where the earlier release is."""
+    earlier = finished.with_suffix(".old")
+    move(folder, earlier)
+    try:
+        move(finished, folder)
+    except BaseException:
+        with suppress(FileExistsError):  # another run was faster: neither is lost
+            move(earlier, folder)
         raise
-    remove(old)
+    return earlier
