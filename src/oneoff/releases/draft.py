@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from oneoff.errors import FolderExists, FolderNotWritable, listing
 from oneoff.releases.contents import HEAD, LIST, remove, strangers
+from oneoff.releases.disk import File, ending_gently, held, new_file, sync
+from oneoff.releases.leftovers import clear_leftovers, name_aside
 from oneoff.releases.renaming import exchange, move
 
 __all__ = ["Draft", "appearing", "refuse_existing"]
@@ -20,40 +21,66 @@ class Draft:
     """The folder aside, and the list of its files that grows with it."""
 
     folder: Path
+    names: File
 
-    def begin(self) -> None:
-        (self.folder / "private").mkdir(mode=0o700)  # who is where is nobody else's business
-        (self.folder / LIST).write_text(HEAD, encoding="utf-8")
-
-    def file(self, name: str) -> Path:
-        """Where to write a file, which is named in the list from now on."""
-        with (self.folder / LIST).open("a", encoding="utf-8") as names:
-            names.write(f"{name}\n")
+    @contextmanager
+    def file(self, name: str) -> Iterator[File]:
+        """A file to write, which is in the list before it is there."""
+        self.names.write(f"{name}\n".encode())
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
-        return path
+        with new_file(path, private=name.startswith("private/")) as file:
+            yield file
 
 
 @contextmanager
-def appearing(folder: Path, overwrite: bool) -> Iterator[Draft]:
+def appearing(folder: Path, overwrite: bool, warn: Callable[[str], None]) -> Iterator[Draft]:
     """A folder to fill that becomes `folder` at the end, or vanishes when something goes wrong."""
     refuse_existing(folder, overwrite)
-    draft = Draft(folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial")
+    aside = name_aside(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        draft.folder.mkdir()
-    except OSError as error:
-        raise _not_writable(folder, error) from None
+        clear_leftovers(folder, warn)
+        with ending_gently(), _vanishing(aside):
+            aside.mkdir()
+            with _working_in(aside):
+                with _begun(aside) as draft:
+                    yield draft
+                for half in aside.iterdir():
+                    sync(half)
+                sync(aside)
+                _put_in_place(aside, folder, overwrite)
+                sync(folder.parent)
+    except OSError as error:  # a full disk, a share that went away
+        raise _not_writable(folder, error) from error
+
+
+@contextmanager
+def _vanishing(aside: Path) -> Iterator[None]:
     try:
-        draft.begin()
-        yield draft
-        _put_in_place(draft.folder, folder, overwrite)
-    except BaseException as error:
-        with suppress(OSError):
-            remove(draft.folder)
-        if isinstance(error, OSError):  # a full disk, a share that went away
-            raise _not_writable(folder, error) from error
-        raise
+        yield
+    finally:
+        with suppress(OSError):  # the next run tries again
+            if aside.exists():
+                remove(aside)
+
+
+@contextmanager
+def _begun(aside: Path) -> Iterator[Draft]:
+    """With a private half, which nobody else may look into, and a list of files in it."""
+    (aside / "private").mkdir(mode=0o700)
+    with new_file(aside / LIST, private=True) as names:
+        names.write(HEAD.encode())
+        yield Draft(aside, names)
+
+
+@contextmanager
+def _working_in(folder: Path) -> Iterator[None]:
+    """Tell other runs to keep off; where that cannot be told, they do not remove anything either."""
+    with ExitStack() as stack:
+        with suppress(OSError, ImportError):
+            stack.enter_context(held(folder, wait=True))
+        yield
 
 
 def _not_writable(folder: Path, error: OSError) -> FolderNotWritable:
@@ -89,9 +116,10 @@ def _put_in_place(finished: Path, folder: Path, overwrite: bool) -> None:
         move(finished, folder)
     except FileExistsError:
         refuse_existing(folder, overwrite)  # long ago somebody looked last
-        earlier = finished if exchange(finished, folder) else _put_aside(finished, folder)
-        with suppress(OSError):  # what was put into it this very moment stays
-            remove(earlier)
+        with _working_in(folder):
+            earlier = finished if exchange(finished, folder) else _put_aside(finished, folder)
+            with suppress(OSError):  # what was put into it this very moment stays
+                remove(earlier)
 
 
 def _put_aside(finished: Path, folder: Path) -> Path:

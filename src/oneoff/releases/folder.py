@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -39,13 +41,15 @@ def write_release(
     private: PrivateFiles = _NOTHING,
     withhold: str = "",
     even_if_broken: bool = False,
+    warn: Callable[[str], None] | None = None,
 ) -> Path:
     """Write both halves into a staging folder and rename: a release appears whole or not at all.
 
     private    more files for the private half, by name
     withhold   why it has no public half, unless that is asked for; that one says of itself that it is broken
+    warn       is told what a steward should know, such as what a run that was killed had left; warnings.warn by default
     """
-    with appearing(folder, overwrite) as draft:
+    with appearing(folder, overwrite, warn or warnings.warn) as draft:
         _write_private(release, draft, private)
         if not withhold or even_if_broken:
             _write_public(release, draft, csv)
@@ -61,24 +65,30 @@ def write_release(
 def _write_private(release: Published, draft: Draft, more: PrivateFiles) -> None:
     if release.links is not None:
         row = np.arange(release.rows)
-        pq.write_table(pa.table({"row": row, "record": release.links}), draft.file("private/links.parquet"))
+        with draft.file("private/links.parquet") as file:
+            pq.write_table(pa.table({"row": row, "record": release.links}), file)
     for name, frame in release.private_files().items():
-        pq.write_table(frame, draft.file(f"private/{name}"), compression="zstd")
+        with draft.file(f"private/{name}") as file:
+            pq.write_table(frame, file, compression="zstd")
     for name, content in more.items():
-        draft.file(f"private/{name}").write_bytes(content() if callable(content) else content)
+        with draft.file(f"private/{name}") as file:
+            file.write(content() if callable(content) else content)
 
 
 def _write_public(release: Published, draft: Draft, csv: bool) -> None:
     files = {}
     for name, frame in release.public_files().items():
-        pq.write_table(frame, draft.file(f"public/{name}"), compression="zstd")
-        files[name] = _hash(draft.folder / "public" / name)
+        with draft.file(f"public/{name}") as file:
+            pq.write_table(frame, file, compression="zstd")
+        files[name] = file.hash()
         if csv:
             text = str(Path(name).with_suffix(".csv"))
-            pyarrow.csv.write_csv(release.as_text(frame, name), draft.file(f"public/{text}"))
-            files[text] = _hash(draft.folder / "public" / text)
+            with draft.file(f"public/{text}") as file:
+                pyarrow.csv.write_csv(release.as_text(frame, name), file)
+            files[text] = file.hash()
     description = json.dumps({**describe(release), "files": dict(sorted(files.items()))}, indent=2, ensure_ascii=False)
-    draft.file("public/release.json").write_text(description + "\n", encoding="utf-8")
+    with draft.file("public/release.json") as file:
+        file.write(f"{description}\n".encode())
 
 
 def _hash(path: Path) -> str:

@@ -194,16 +194,19 @@ class Published(ABC):
         csv: bool = False,
         overwrite: bool = False,
         even_if_broken: bool = False,
+        warn: Callable[[str], None] | None = None,
     ) -> Path:
         """Write the public and the private half; the folder appears whole or not at all.
 
         even_if_broken   write the public half of a release that breaks its promise, for research; it says so itself
+        warn             is told what you should know, such as what a run that was killed had left; a Python warning
+                         by default
         """
         from oneoff.releases.folder import write_release
 
         return write_release(
             self, Path(folder), csv=csv, overwrite=overwrite, private=self.private_half(), withhold=self.broken,
-            even_if_broken=even_if_broken,
+            even_if_broken=even_if_broken, warn=warn,
         )  # fmt: skip
 
 
