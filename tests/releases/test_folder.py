@@ -274,6 +274,44 @@ def test_a_faster_run_between_two_renames_is_kept(
     assert oneoff.verify(aside).holds, "the earlier release is not lost"
 
 
+@pytest.mark.usefixtures("renames")
+def test_through_a_link_its_target_is_replaced(release: oneoff.Generalized, tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    release.write(tmp_path / "store" / "monday")
+    (tmp_path / "latest").symlink_to(tmp_path / "store" / "monday")
+    with pytest.raises(FolderExists, match="exists already"):
+        release.write(tmp_path / "latest")
+    replace(release, private_half=lambda: {"seed": b"2"}).write(tmp_path / "latest", overwrite=True)
+    assert (tmp_path / "latest").is_symlink()
+    assert (tmp_path / "store" / "monday" / "private" / "seed").read_bytes() == b"2"
+    found = sorted(path.name for path in [*tmp_path.iterdir(), *(tmp_path / "store").iterdir()])
+    assert found == ["latest", "monday", "store"], "no link or folder is left aside"
+
+
+@pytest.mark.usefixtures("renames")
+def test_a_link_to_nothing_gets_its_target_and_one_to_itself_is_refused(
+    release: oneoff.Generalized, tmp_path: Path
+) -> None:
+    (tmp_path / "latest").symlink_to(tmp_path / "monday")
+    release.write(tmp_path / "latest")
+    assert oneoff.verify(tmp_path / "monday").holds
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for overwrite in (False, True):
+        with pytest.raises(FolderNotWritable):
+            release.write(tmp_path / "loop", overwrite=overwrite)
+    assert (tmp_path / "loop").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", "loop", "monday"]
+
+
+@pytest.mark.usefixtures("renames")
+def test_a_link_to_other_things_is_refused(release: oneoff.Generalized, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "thesis.tex").touch()
+    (tmp_path / "latest").symlink_to(tmp_path / "work")
+    with pytest.raises(FolderExists, match=r"thesis\.tex"):
+        release.write(tmp_path / "latest", overwrite=True)
+
+
 @pytest.mark.parametrize("half", ["public", "private"])
 def test_half_a_release_is_recognised_too(half: str, release: oneoff.Generalized, tmp_path: Path) -> None:
     folder = release.write(tmp_path / "out", csv=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -37,10 +38,11 @@ class Draft:
 def appearing(folder: Path, overwrite: bool, warn: Callable[[str], None]) -> Iterator[Draft]:
     """A folder to fill that becomes `folder` at the end, or vanishes when something goes wrong."""
     refuse_existing(folder, overwrite)
-    aside = name_aside(folder)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        clear_leftovers(folder, warn)
+        place = Path(os.path.realpath(folder))  # a link stays, what it leads to is replaced
+        aside = name_aside(place)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        clear_leftovers(place, warn)
         with ending_gently(), _vanishing(aside):
             aside.mkdir()
             with _working_in(aside):
@@ -49,8 +51,8 @@ def appearing(folder: Path, overwrite: bool, warn: Callable[[str], None]) -> Ite
                 for half in aside.iterdir():
                     sync(half)
                 sync(aside)
-                _put_in_place(aside, folder, overwrite)
-                sync(folder.parent)
+                _put_in_place(aside, place, overwrite)
+                sync(place.parent)
     except OSError as error:  # a full disk, a share that went away
         raise _not_writable(folder, error) from error
 
@@ -116,6 +118,8 @@ def _put_in_place(finished: Path, folder: Path, overwrite: bool) -> None:
         move(finished, folder)
     except FileExistsError:
         refuse_existing(folder, overwrite)  # long ago somebody looked last
+        if folder.is_symlink():  # it appeared meanwhile, or leads to itself
+            raise
         with _working_in(folder):
             earlier = finished if exchange(finished, folder) else _put_aside(finished, folder)
             with suppress(OSError):  # what was put into it this very moment stays

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import time
@@ -26,8 +27,8 @@ def name_aside(folder: Path) -> Path:
 
 def clear_leftovers(folder: Path, warn: Callable[[str], None]) -> None:
     """Remove what was left beside a folder for a release, and say so."""
-    beside = sorted(folder.parent.iterdir()) if folder.parent.is_dir() else []
-    for path in beside:
+    place = Path(os.path.realpath(folder)).parent
+    for path in sorted(place.iterdir()) if place.is_dir() else []:
         named = _ASIDE.fullmatch(path.name)
         if named and path.is_dir() and not path.is_symlink():
             said = _cleared(path, path.with_name(named[1]))
