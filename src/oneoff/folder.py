@@ -32,7 +32,7 @@ def write_outcome(
 
 
 def private_files(outcome: Outcome) -> PrivateFiles:
-    """Verdict, report, seed, and the job to repeat it; the report is drawn when it is written."""
+    """Verdict, report, seed, and the job to repeat it; the report is drawn when all else is written."""
     files: dict[str, bytes | Callable[[], bytes]] = {
         "verdict.json": _json(outcome.judged),
         "summary.json": _json(outcome.as_dict()),

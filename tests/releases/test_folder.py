@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView
 from dataclasses import replace
 from pathlib import Path
 
@@ -200,12 +200,8 @@ def test_what_is_put_into_a_release_during_the_run_is_kept(release: oneoff.Gener
     folder = release.write(tmp_path / "out")
     thesis = folder / "public" / "thesis.tex"
 
-    def meanwhile() -> bytes:
-        thesis.write_text("years of work")
-        return b"drawn"
-
     with pytest.raises(FolderExists, match="nothing else"):
-        replace(release, private_half=lambda: {"report.html": meanwhile}).write(folder, overwrite=True)
+        during(release, lambda: thesis.write_text("years of work")).write(folder, overwrite=True)
     assert thesis.read_text() == "years of work"
 
 
@@ -216,9 +212,22 @@ def renames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr("oneoff.releases.renaming._system_call", lambda: None)
 
 
+class Happening(dict[str, bytes]):
+    """Files that are asked for while the folder is written."""
+
+    happening: list[Callable[[], object]]
+
+    def items(self) -> ItemsView[str, bytes]:
+        if self.happening:
+            self.happening.pop()()
+        return super().items()
+
+
 def during(release: oneoff.Generalized, happening: Callable[[], object]) -> oneoff.Generalized:
     """The release, with something that happens while it is written."""
-    return replace(release, private_half=lambda: {"report.html": lambda: (happening(), b"drawn")[1]})
+    files = Happening({"report.html": b"1\n"})
+    files.happening = [happening]
+    return replace(release, private_half=lambda: files)
 
 
 @pytest.mark.usefixtures("renames")

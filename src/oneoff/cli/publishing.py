@@ -135,7 +135,8 @@ def _print(outcome: Outcome, out: Path, withheld: PromiseBroken | None, verbose:
     print_lines(lines(summary, outcome.verdict, outcome.utility))
     typer.echo("\n".join(["", *_written(outcome, out, withheld)]))  # paths are not wrapped
     if not verbose:
-        typer.echo(f"For the board: {out}/private/report.html; {MORE}")
+        board = f"For the board: {out}/private/report.html; " if (out / "private" / "report.html").exists() else ""
+        typer.echo(f"{board}{MORE}")
 
 
 def _written(outcome: Outcome, out: Path, withheld: PromiseBroken | None) -> list[str]:

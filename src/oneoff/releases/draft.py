@@ -24,10 +24,14 @@ class Draft:
     folder: Path
     names: File
 
+    def announce(self, name: str) -> None:
+        """Put a file into the list that is written now, or once the folder is in its place."""
+        self.names.write(f"{name}\n".encode())
+
     @contextmanager
     def file(self, name: str) -> Iterator[File]:
         """A file to write, which is in the list before it is there."""
-        self.names.write(f"{name}\n".encode())
+        self.announce(name)
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
         with new_file(path, private=name.startswith("private/")) as file:

@@ -5,6 +5,7 @@ The public half is for a recipient, both halves are for the steward.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import warnings
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 from oneoff.errors import DamagedRelease, OneoffError, PromiseBroken, listing
 from oneoff.releases.contents import LIST
 from oneoff.releases.description import FORMAT, describe, described_release
+from oneoff.releases.disk import new_file
 from oneoff.releases.draft import Draft, appearing
 from oneoff.releases.private import damaged, load_links, missing
 from oneoff.releases.published import PrivateFiles, Published
@@ -43,16 +45,19 @@ def write_release(
     even_if_broken: bool = False,
     warn: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write both halves into a staging folder and rename: a release appears whole or not at all.
+    """Write both halves into a folder aside and rename: a release appears whole or not at all. Pages are drawn after.
 
-    private    more files for the private half, by name
+    private    more files for the private half, by name: their content, or for a page a function that draws it
     withhold   why it has no public half, unless that is asked for; that one says of itself that it is broken
     warn       is told what a steward should know, such as what a run that was killed had left; warnings.warn by default
     """
-    with appearing(folder, overwrite, warn or warnings.warn) as draft:
+    warn = warn or warnings.warn
+    with appearing(folder, overwrite, warn) as draft:
         _write_private(release, draft, private)
         if not withhold or even_if_broken:
             _write_public(release, draft, csv)
+        written = draft.folder.stat().st_ino
+    _draw_pages(folder, written, private, warn)
     if withhold and not even_if_broken:
         raise PromiseBroken(
             f"the public half was withheld: {withhold.rstrip('.')}",
@@ -71,8 +76,28 @@ def _write_private(release: Published, draft: Draft, more: PrivateFiles) -> None
         with draft.file(f"private/{name}") as file:
             pq.write_table(frame, file, compression="zstd")
     for name, content in more.items():
+        if callable(content):
+            draft.announce(f"private/{name}")
+            continue
         with draft.file(f"private/{name}") as file:
-            file.write(content() if callable(content) else content)
+            file.write(content)
+
+
+def _draw_pages(folder: Path, written: int, private: PrivateFiles, warn: Callable[[str], None]) -> None:
+    """Add pages to a release that is in its place: whatever drawing does, the release is not lost by it."""
+    for name, draw in private.items():
+        if not callable(draw):
+            continue
+        path = folder / "private" / name
+        try:
+            page = draw()
+            if folder.stat().st_ino != written:
+                raise FileNotFoundError(errno.ENOENT, "the release was replaced by another run")
+            with new_file(path, private=True) as file:
+                file.write(page)
+        except Exception as error:
+            why = str(error).partition("\n")[0][:200]
+            warn(f"{str(path)!r} could not be drawn: {type(error).__name__}: {why}; everything else is written")
 
 
 def _write_public(release: Published, draft: Draft, csv: bool) -> None:
