@@ -16,6 +16,7 @@ import pyarrow.csv
 import pytest
 
 import oneoff
+from oneoff.errors import FolderNotWritable
 from oneoff.releases import draft
 from oneoff.releases.disk import held
 from oneoff.table import Table
@@ -178,6 +179,24 @@ def test_a_run_killed_at_its_very_start_is_cleared_up(where: str, release: oneof
     release.write(tmp_path / "out", warn=told.append)
     assert len(told) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_files_and_links_of_such_a_name_are_none_of_ours(release: oneoff.Published, tmp_path: Path) -> None:
+    (tmp_path / ".out.0123abcd.partial").touch()
+    (tmp_path / ".out.0123abcd.old").symlink_to(tmp_path)
+    release.write(tmp_path / "out")
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_folder_nobody_may_look_into(
+    release: oneoff.Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    with pytest.raises(FolderNotWritable, match="Permission denied"):
+        release.write(tmp_path / "out")
 
 
 def test_a_folder_that_was_made_this_moment_is_somebodys(release: oneoff.Published, tmp_path: Path) -> None:

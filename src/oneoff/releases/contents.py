@@ -45,11 +45,16 @@ def remove(folder: Path) -> None:
 
 def _found(folder: Path) -> Iterator[str]:
     """Files by their path inside the folder; a link or a folder says what it is, so that no list can name it."""
-    for entry in os.scandir(folder):
+    for entry in _inside(folder):
         if entry.name in _HALVES and entry.is_dir(follow_symlinks=False):
-            yield from (f"{entry.name}/{_shown(inside)}" for inside in os.scandir(entry))
+            yield from (f"{entry.name}/{_shown(inside)}" for inside in _inside(entry))
         else:
             yield _shown(entry)
+
+
+def _inside(folder: os.PathLike[str]) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return list(entries)
 
 
 def _shown(entry: os.DirEntry[str]) -> str:

@@ -41,8 +41,8 @@ class Draft:
 @contextmanager
 def appearing(folder: Path, overwrite: bool, warn: Callable[[str], None]) -> Iterator[Draft]:
     """A folder to fill that becomes `folder` at the end, or vanishes when something goes wrong."""
-    refuse_existing(folder, overwrite)
     try:
+        refuse_existing(folder, overwrite)
         place = Path(os.path.realpath(folder))  # a link stays, what it leads to is replaced
         aside = name_aside(place)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -100,13 +100,17 @@ def _not_writable(folder: Path, error: OSError) -> FolderNotWritable:
 
 def refuse_existing(folder: Path, overwrite: bool) -> None:
     """Never touch a folder that holds anything but an earlier release, and that only when told to."""
-    if folder.exists() and not overwrite:
+    try:
+        exists = folder.exists()
+        other = strangers(folder) if exists else []
+    except OSError as error:  # one that cannot be looked into
+        raise _not_writable(folder, error) from error
+    if exists and not overwrite:
         raise FolderExists(
             f"the folder {str(folder)!r} exists already",
             allowed="a folder that does not exist",
             hint="choose another one, or replace it with --overwrite (overwrite=True)",
         )
-    other = strangers(folder) if folder.exists() else []
     if other:
         raise FolderExists(
             f"{str(folder)!r} is not a release and nothing else, so it is not overwritten",

@@ -27,18 +27,22 @@ def name_aside(folder: Path) -> Path:
 
 def clear_leftovers(folder: Path, warn: Callable[[str], None]) -> None:
     """Remove what was left beside a folder for a release, and say so."""
-    place = Path(os.path.realpath(folder)).parent
-    for path in sorted(place.iterdir()) if place.is_dir() else []:
+    try:
+        beside = sorted(Path(os.path.realpath(folder)).parent.iterdir())
+    except OSError:  # it is not there yet, or nobody may look
+        return
+    for path in beside:
         named = _ASIDE.fullmatch(path.name)
-        if named and path.is_dir() and not path.is_symlink():
-            said = _cleared(path, path.with_name(named[1]))
-            if said:
-                warn(said)
+        said = named and _cleared(path, path.with_name(named[1]))
+        if said:
+            warn(said)
 
 
 def _cleared(path: Path, folder: Path) -> str:
     left = f"{str(path)!r} was left by a run that was killed, and may say who is where"
     try:
+        if path.is_symlink() or not path.is_dir():  # none of ours
+            return ""
         with held(path) as free:
             if not free or _begun_just_now(path):
                 return ""
