@@ -75,6 +75,7 @@ def anonymize(
     delimiter: options.Delimiter = None,
     na: options.NaTexts = None,
     csv: options.Csv = False,
+    raw_csv: options.RawCsv = False,
     overwrite: options.Overwrite = False,
     even_if_broken: options.EvenIfBroken = False,
     verbose: options.Verbose = False,
@@ -97,8 +98,9 @@ def anonymize(
     clear_leftovers(folder, told)
     outcome = _watched(lambda report, warn: publish_job(job, report=report, warn=warn))
     withheld = write_outcome(
-        outcome, folder, csv=job.csv, overwrite=job.overwrite, even_if_broken=even_if_broken, warn=told
-    )
+        outcome, folder, csv=job.csv, raw_csv=job.raw_csv, overwrite=job.overwrite, even_if_broken=even_if_broken,
+        warn=told,
+    )  # fmt: skip
     _tell(outcome, folder, withheld, told, as_json=as_json, verbose=verbose)
 
 

@@ -27,6 +27,7 @@ from oneoff.releases.disk import new_file
 from oneoff.releases.draft import Draft, appearing
 from oneoff.releases.private import damaged, load_links, missing
 from oneoff.releases.published import PrivateFiles, Published
+from oneoff.releases.spreadsheet import ESCAPED, RAW, harmless
 
 __all__ = ["load_release", "release_folder", "write_release"]
 
@@ -39,6 +40,7 @@ def write_release(
     folder: Path,
     *,
     csv: bool = False,
+    raw_csv: bool = False,
     overwrite: bool = False,
     private: PrivateFiles = _NOTHING,
     withhold: str = "",
@@ -47,6 +49,7 @@ def write_release(
 ) -> Path:
     """Write both halves into a folder aside and rename: a release appears whole or not at all. Pages are drawn after.
 
+    csv        also as text, with nothing a spreadsheet would run; raw_csv: as it is
     private    more files for the private half, by name: their content, or for a page a function that draws it
     withhold   why it has no public half, unless that is asked for; that one says of itself that it is broken
     warn       is told what a steward should know, such as what a run that was killed had left; warnings.warn by default
@@ -55,7 +58,7 @@ def write_release(
     with appearing(folder, overwrite, warn) as draft:
         _write_private(release, draft, private)
         if not withhold or even_if_broken:
-            _write_public(release, draft, csv)
+            _write_public(release, draft, RAW if raw_csv else ESCAPED if csv else "")
         written = draft.folder.stat().st_ino
     _draw_pages(folder, written, private, warn)
     if withhold and not even_if_broken:
@@ -100,7 +103,7 @@ def _draw_pages(folder: Path, written: int, private: PrivateFiles, warn: Callabl
             warn(f"{str(path)!r} could not be drawn: {type(error).__name__}: {why}; everything else is written")
 
 
-def _write_public(release: Published, draft: Draft, csv: bool) -> None:
+def _write_public(release: Published, draft: Draft, csv: str) -> None:
     files = {}
     for name, frame in release.public_files().items():
         with draft.file(f"public/{name}") as file:
@@ -108,12 +111,13 @@ def _write_public(release: Published, draft: Draft, csv: bool) -> None:
         files[name] = file.hash()
         if csv:
             text = str(Path(name).with_suffix(".csv"))
+            shown = release.as_text(frame, name)
             with draft.file(f"public/{text}") as file:
-                pyarrow.csv.write_csv(release.as_text(frame, name), file)
+                pyarrow.csv.write_csv(shown if csv == RAW else harmless(shown), file)
             files[text] = file.hash()
-    description = json.dumps({**describe(release), "files": dict(sorted(files.items()))}, indent=2, ensure_ascii=False)
+    described = {**describe(release), **({"csv": csv} if csv else {}), "files": dict(sorted(files.items()))}
     with draft.file("public/release.json") as file:
-        file.write(f"{description}\n".encode())
+        file.write(f"{json.dumps(described, indent=2, ensure_ascii=False)}\n".encode())
 
 
 def _hash(path: Path) -> str:
