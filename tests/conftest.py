@@ -72,6 +72,17 @@ def each_kernel_is_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> It
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nobody_cuts_the_power() -> Iterator[None]:
+    """Files of tests need not reach the disk; waiting for it takes longer than most tests."""
+
+    def at_once(file: int) -> None:
+        pass
+
+    with mock.patch.object(os, "fsync", at_once):
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real tables, beside the checkout or where ONEOFF_DATA points; never part of the project."""

@@ -489,7 +489,7 @@ def test_an_existing_folder(people: Path) -> None:
     release = oneoff.anonymize(table, "k-anonymity:2")
     refusal(lambda: release.write(out), errors.FolderExists)
     assert_refused(anonymize(people), "exists already", "--overwrite")
-    assert_refused(anonymize(people, "--overwrite"), "is not a release, so it is not overwritten")
+    assert_refused(anonymize(people, "--overwrite"), "is not a release and nothing else", "got:     thesis.tex")
     assert (out / "thesis.tex").read_text() == "years of work"
 
 

@@ -15,18 +15,27 @@ __all__ = ["private_files", "write_outcome"]
 
 
 def write_outcome(
-    outcome: Outcome, folder: Path, *, csv: bool = False, overwrite: bool = False, even_if_broken: bool = False
+    outcome: Outcome,
+    folder: Path,
+    *,
+    csv: bool = False,
+    raw_csv: bool = False,
+    overwrite: bool = False,
+    even_if_broken: bool = False,
+    warn: Callable[[str], None] | None = None,
 ) -> PromiseBroken | None:
     """Write both halves; when the public one is withheld, the private one is there all the same. Returns why."""
     try:
-        outcome.release.write(folder, csv=csv, overwrite=overwrite, even_if_broken=even_if_broken)
+        outcome.release.write(
+            folder, csv=csv, raw_csv=raw_csv, overwrite=overwrite, even_if_broken=even_if_broken, warn=warn
+        )
     except PromiseBroken as withheld:
         return withheld
     return None
 
 
 def private_files(outcome: Outcome) -> PrivateFiles:
-    """Verdict, report, seed, and the job to repeat it; the report is drawn when it is written."""
+    """Verdict, report, seed, and the job to repeat it; the report is drawn when all else is written."""
     files: dict[str, bytes | Callable[[], bytes]] = {
         "verdict.json": _json(outcome.judged),
         "summary.json": _json(outcome.as_dict()),

@@ -47,6 +47,7 @@ class Job(BaseModel):
     method: str = "auto"
     seed: int | None = None
     csv: bool = False
+    raw_csv: bool = False
     overwrite: bool = False
     options: dict[str, bool | int | float | str | list[str]] = {}
 

@@ -41,7 +41,7 @@ COMMANDS = {
     "anonymize": [
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
         "--hierarchy", "--missing", "--bins", "--method", "--option", "--effort", "--seed", "--rows", "--encoding",
-        "--delimiter", "--na", "--csv", "--overwrite", "--even-if-broken", "--verbose", "--json",
+        "--delimiter", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken", "--verbose", "--json",
     ],
     "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--verbose", "--json"],
     "verify": ["--verbose", "--json"],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def test_both_halves_and_nothing_else(release: oneoff.Generalized, tmp_path: Pat
     tables = {f"{name}.{kind}" for name in ("data", "columns", "microdata") for kind in ("parquet", "csv")}
     assert {p.name for p in (folder / "public").iterdir()} == {*tables, "release.json"}
     private = {p.name for p in (folder / "private").iterdir()}
-    assert private == {"verdict.json", "summary.json", "report.html", "links.parquet", "seed", "job.toml"}
+    assert private == {"verdict.json", "summary.json", "report.html", "links.parquet", "seed", "job.toml", "files.txt"}
     assert [p.name for p in tmp_path.iterdir()] == ["out"], "nothing is left aside"
 
 
@@ -143,6 +144,192 @@ def test_overwriting_never_eats_other_files(release: oneoff.Generalized, tmp_pat
     assert thesis.read_text() == "years of work"
 
 
+def site(folder: Path) -> list[str]:
+    """A folder that merely looks like a release from afar."""
+    (folder / "public").mkdir(parents=True)
+    (folder / "private").mkdir()
+    (folder / "private" / "ssh_key").write_text("k")
+    return ["private/ssh_key"]
+
+
+def more_files(folder: Path) -> list[str]:
+    (folder / "private" / "notes.txt").write_text("by hand")
+    (folder / "public" / "readme.md").write_text("by hand")
+    return ["private/notes.txt", "public/readme.md"]
+
+
+def more_folders(folder: Path) -> list[str]:
+    (folder / "private" / "seeds").mkdir()
+    (folder / "older").mkdir()
+    return ["older/", "private/seeds/"]
+
+
+def more_links(folder: Path) -> list[str]:
+    (folder / "private" / "seed").rename(folder.parent / "seed")
+    (folder / "private" / "seed").symlink_to(folder.parent / "seed")
+    return ["private/seed (a link)"]
+
+
+def without_its_list(folder: Path) -> list[str]:
+    (folder / "private" / "files.txt").write_text("private/seed\n")
+    return ["private/files.txt", "private/job.toml"]
+
+
+def halves_behind_a_link(folder: Path) -> list[str]:
+    (folder / "private").rename(folder.parent / "elsewhere")
+    (folder / "private").symlink_to(folder.parent / "elsewhere")
+    return ["private (a link)"]
+
+
+@pytest.mark.parametrize("change", [site, more_files, more_folders, more_links, without_its_list, halves_behind_a_link])
+def test_only_a_release_and_nothing_else_is_overwritten(
+    change: Callable[[Path], list[str]], release: oneoff.Generalized, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    if change is not site:
+        release.write(folder)
+    named = change(folder)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(FolderExists, match="not a release and nothing else") as refused:
+        release.write(folder, overwrite=True)
+    assert all(name in refused.value.got for name in named), refused.value.got
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_what_is_put_into_a_release_during_the_run_is_kept(release: oneoff.Generalized, tmp_path: Path) -> None:
+    folder = release.write(tmp_path / "out")
+    thesis = folder / "public" / "thesis.tex"
+
+    with pytest.raises(FolderExists, match="nothing else"):
+        during(release, lambda: thesis.write_text("years of work")).write(folder, overwrite=True)
+    assert thesis.read_text() == "years of work"
+
+
+@pytest.fixture(params=["at once", "in two steps"])
+def renames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways in which a system can rename."""
+    if request.param == "in two steps":
+        monkeypatch.setattr("oneoff.releases.renaming._system_call", lambda: None)
+
+
+class Happening(dict[str, bytes]):
+    """Files that are asked for while the folder is written."""
+
+    happening: list[Callable[[], object]]
+
+    def items(self) -> ItemsView[str, bytes]:
+        if self.happening:
+            self.happening.pop()()
+        return super().items()
+
+
+def during(release: oneoff.Generalized, happening: Callable[[], object]) -> oneoff.Generalized:
+    """The release, with something that happens while it is written."""
+    files = Happening({"report.html": b"1\n"})
+    files.happening = [happening]
+    return replace(release, private_half=lambda: files)
+
+
+@pytest.mark.usefixtures("renames")
+def test_of_two_runs_to_one_folder_the_second_is_refused(release: oneoff.Generalized, tmp_path: Path) -> None:
+    first = replace(release, private_half=lambda: {"seed": b"1"})
+    with pytest.raises(FolderExists, match="exists already"):
+        during(release, lambda: first.write(tmp_path / "out")).write(tmp_path / "out")
+    assert (tmp_path / "out" / "private" / "seed").read_bytes() == b"1"
+    assert oneoff.verify(tmp_path / "out").holds
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing is left aside"
+
+
+@pytest.mark.usefixtures("renames")
+@pytest.mark.parametrize("other", ["a file", "a link", "an empty folder"])
+def test_whatever_appears_meanwhile_is_not_replaced(other: str, release: oneoff.Generalized, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    make = {"a file": folder.touch, "a link": lambda: folder.symlink_to(tmp_path), "an empty folder": folder.mkdir}
+    with pytest.raises(FolderExists, match="exists already"):
+        during(release, make[other]).write(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert folder.is_symlink() == (other == "a link")
+
+
+@pytest.mark.usefixtures("renames")
+def test_the_last_of_two_that_overwrite_stays(release: oneoff.Generalized, tmp_path: Path) -> None:
+    folder = release.write(tmp_path / "out")
+    faster = replace(release, private_half=lambda: {"seed": b"1"})
+    during(release, lambda: faster.write(folder, overwrite=True)).write(folder, overwrite=True)
+    assert {path.name for path in (folder / "private").iterdir()} == {"report.html", "links.parquet", "files.txt"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing is left aside"
+
+
+def test_a_faster_run_between_two_renames_is_kept(
+    release: oneoff.Generalized, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from oneoff.releases import draft
+
+    folder, real, calls = release.write(tmp_path / "out"), draft.move, list[Path]()
+
+    def overtaken(source: Path, target: Path) -> None:
+        calls.append(target)
+        if len(calls) == 3:  # the earlier release is aside, ours not yet in its place
+            folder.mkdir()
+            (folder / "theirs").touch()
+        real(source, target)
+
+    monkeypatch.setattr(draft, "move", overtaken)
+    monkeypatch.setattr(draft, "exchange", lambda one, other: False)
+    with pytest.raises(FolderNotWritable, match="File exists"):
+        release.write(folder, overwrite=True)
+    assert (folder / "theirs").exists()
+    (aside,) = [path for path in tmp_path.iterdir() if path != folder]
+    assert oneoff.verify(aside).holds, "the earlier release is not lost"
+
+
+@pytest.mark.usefixtures("renames")
+def test_through_a_link_its_target_is_replaced(release: oneoff.Generalized, tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    release.write(tmp_path / "store" / "monday")
+    (tmp_path / "latest").symlink_to(tmp_path / "store" / "monday")
+    with pytest.raises(FolderExists, match="exists already"):
+        release.write(tmp_path / "latest")
+    replace(release, private_half=lambda: {"seed": b"2"}).write(tmp_path / "latest", overwrite=True)
+    assert (tmp_path / "latest").is_symlink()
+    assert (tmp_path / "store" / "monday" / "private" / "seed").read_bytes() == b"2"
+    found = sorted(path.name for path in [*tmp_path.iterdir(), *(tmp_path / "store").iterdir()])
+    assert found == ["latest", "monday", "store"], "no link or folder is left aside"
+
+
+@pytest.mark.usefixtures("renames")
+def test_a_link_to_nothing_gets_its_target_and_one_to_itself_is_refused(
+    release: oneoff.Generalized, tmp_path: Path
+) -> None:
+    (tmp_path / "latest").symlink_to(tmp_path / "monday")
+    release.write(tmp_path / "latest")
+    assert oneoff.verify(tmp_path / "monday").holds
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for overwrite in (False, True):
+        with pytest.raises(FolderNotWritable):
+            release.write(tmp_path / "loop", overwrite=overwrite)
+    assert (tmp_path / "loop").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", "loop", "monday"]
+
+
+@pytest.mark.usefixtures("renames")
+def test_a_link_to_other_things_is_refused(release: oneoff.Generalized, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "thesis.tex").touch()
+    (tmp_path / "latest").symlink_to(tmp_path / "work")
+    with pytest.raises(FolderExists, match=r"thesis\.tex"):
+        release.write(tmp_path / "latest", overwrite=True)
+
+
+@pytest.mark.parametrize("half", ["public", "private"])
+def test_half_a_release_is_recognised_too(half: str, release: oneoff.Generalized, tmp_path: Path) -> None:
+    folder = release.write(tmp_path / "out", csv=True)
+    shutil.rmtree(folder / half)
+    release.write(folder, overwrite=True)
+    assert oneoff.verify(folder).holds
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions as on POSIX")
 def test_a_read_only_place(release: oneoff.Generalized, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     locked = tmp_path / "locked"
@@ -163,12 +350,17 @@ def test_a_read_only_place(release: oneoff.Generalized, tmp_path: Path, monkeypa
 def test_a_crash_in_the_middle_leaves_no_folder(
     function: str, release: oneoff.Generalized, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from oneoff.releases import draft
     from oneoff.releases import folder as written
 
     def crash(*args: object, **kwargs: object) -> None:
         raise RuntimeError("the disk is on fire")
 
-    target = {"write_table": (pq, "write_table"), "describe": (written, "describe"), "replace": (written, "_replace")}
+    target = {
+        "write_table": (pq, "write_table"),
+        "describe": (written, "describe"),
+        "replace": (draft, "_put_in_place"),
+    }
     monkeypatch.setattr(*target[function], crash)
     with pytest.raises(RuntimeError, match="on fire"):
         release.write(tmp_path / "out")

@@ -30,7 +30,7 @@ def main() -> NoReturn:
         typer.echo("this is a defect of oneoff; nothing was published, please report it", err=True)
         sys.exit(3)
     except KeyboardInterrupt:
-        typer.echo("stopped; nothing was written", err=True)
+        typer.echo("stopped; nothing is half written", err=True)
         sys.exit(130)
     sys.exit(0)
 

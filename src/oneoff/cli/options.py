@@ -143,6 +143,13 @@ Seed = Annotated[int | None, typer.Option(help="For a repeatable run. Keep it as
 # What goes out
 Out = Annotated[str | None, typer.Option("--out", help="Folder for the release; it must not exist.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Write data.csv beside data.parquet.")]
+RawCsv = Annotated[
+    bool,
+    typer.Option(
+        "--raw-csv",
+        help="The same, without the apostrophe before texts that a spreadsheet would run as formulas.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier release.")]
 EvenIfBroken = Annotated[
     bool,
@@ -181,7 +188,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     effort = [] if given["effort"] is None else [f"effort={given['effort']}"]
     lists = ("quasi", "identifiers", "keep", "numeric", "categorical")
     as_given = ("guarantee", "sensitive", "missing", "bins", "method", "seed", "rows", "encoding", "delimiter", "csv",
-                "overwrite")  # fmt: skip
+                "raw_csv", "overwrite")  # fmt: skip
     return {
         "output": given["out"],
         "hierarchies": pairs(given["hierarchy"], "--hierarchy"),

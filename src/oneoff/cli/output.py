@@ -6,6 +6,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,7 +16,17 @@ from oneoff.errors import OneoffError
 if TYPE_CHECKING:
     from oneoff.audit import Verdict
 
-__all__ = ["MORE", "WIDTH", "error_details", "notify", "notify_once", "print_json", "print_lines", "verdict_text"]
+__all__ = [
+    "MORE",
+    "WIDTH",
+    "Told",
+    "error_details",
+    "notify",
+    "notify_once",
+    "print_json",
+    "print_lines",
+    "verdict_text",
+]
 
 WIDTH = 110
 MORE = "--verbose shows all that was measured."
@@ -44,6 +55,17 @@ def verdict_text(verdict: Verdict, verbose: bool) -> list[str]:
 def notify(text: str) -> None:
     """On a line of its own: print, unlike typer, knows that a progress bar took over the terminal."""
     print(f"notice: {text}", file=sys.stderr)
+
+
+@dataclass(frozen=True)
+class Told:
+    """Notices about the folder, which are told at once and kept for `--json`."""
+
+    notices: list[str] = field(default_factory=list)
+
+    def __call__(self, text: str) -> None:
+        self.notices.append(text)
+        notify(text)
 
 
 def notify_once() -> Callable[[str], None]:

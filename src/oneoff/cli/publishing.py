@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oneoff.cli import options
-from oneoff.cli.output import MORE, WIDTH, error_details, notify_once, print_json, print_lines
+from oneoff.cli.output import MORE, WIDTH, Told, error_details, notify_once, print_json, print_lines
 from oneoff.errors import BadValue, PromiseBroken
 
 if TYPE_CHECKING:
@@ -32,19 +32,22 @@ def demo(
     """See it work: publish a generated table of people and look at the result."""
     from oneoff.folder import write_outcome
     from oneoff.publish import publish
-    from oneoff.releases.folder import refuse_existing
+    from oneoff.releases.draft import refuse_existing
+    from oneoff.releases.leftovers import clear_leftovers
     from oneoff.table.read import read_table
     from oneoff.table.sample import SAMPLE_ROLES, sample
 
     refuse_existing(out, overwrite)
+    told = Told()
+    clear_leftovers(out, told)
     table = read_table(sample(rows), **SAMPLE_ROLES)
     if not as_json:
         typer.echo(f"A generated table of {table.rows} people; every row is made up.")
         typer.echo(f"  quasi-identifiers: {', '.join(attribute.name for attribute in table.quasi)}")
         typer.echo(f"  sensitive: {SAMPLE_ROLES['sensitive']}   promise: {guarantee}\n")
     outcome = _watched(lambda report, warn: publish(table, guarantee, report=report, warn=warn))
-    withheld = write_outcome(outcome, out, csv=True, overwrite=overwrite)
-    _tell(outcome, out, withheld, as_json=as_json, verbose=verbose)
+    withheld = write_outcome(outcome, out, csv=True, overwrite=overwrite, warn=told)
+    _tell(outcome, out, withheld, told, as_json=as_json, verbose=verbose)
     if not as_json:
         program = sys.argv[0] if "/" in sys.argv[0] else "oneoff"
         typer.echo(f"\nNext: {program} verify {out}/public, or open {out}/private/report.html in a browser.")
@@ -72,6 +75,7 @@ def anonymize(
     delimiter: options.Delimiter = None,
     na: options.NaTexts = None,
     csv: options.Csv = False,
+    raw_csv: options.RawCsv = False,
     overwrite: options.Overwrite = False,
     even_if_broken: options.EvenIfBroken = False,
     verbose: options.Verbose = False,
@@ -82,16 +86,22 @@ def anonymize(
     from oneoff.folder import write_outcome
     from oneoff.job import read_job
     from oneoff.publish import publish_job
-    from oneoff.releases.folder import refuse_existing
+    from oneoff.releases.draft import refuse_existing
+    from oneoff.releases.leftovers import clear_leftovers
 
     job = read_job(source, given) if source.endswith(".toml") else read_job(None, {"input": source, **given})
     if job.output is None:
         raise BadValue("no folder for the release was named", allowed="--out FOLDER, or output = ... in the job file")
     folder = Path(job.output)
     refuse_existing(folder, job.overwrite)
+    told = Told()
+    clear_leftovers(folder, told)
     outcome = _watched(lambda report, warn: publish_job(job, report=report, warn=warn))
-    withheld = write_outcome(outcome, folder, csv=job.csv, overwrite=job.overwrite, even_if_broken=even_if_broken)
-    _tell(outcome, folder, withheld, as_json=as_json, verbose=verbose)
+    withheld = write_outcome(
+        outcome, folder, csv=job.csv, raw_csv=job.raw_csv, overwrite=job.overwrite, even_if_broken=even_if_broken,
+        warn=told,
+    )  # fmt: skip
+    _tell(outcome, folder, withheld, told, as_json=as_json, verbose=verbose)
 
 
 def _watched(run: Callable[[Report, Warn], Outcome]) -> Outcome:
@@ -106,10 +116,13 @@ def _watched(run: Callable[[Report, Warn], Outcome]) -> Outcome:
     return outcome
 
 
-def _tell(outcome: Outcome, out: Path, withheld: PromiseBroken | None, *, as_json: bool, verbose: bool) -> None:
+def _tell(
+    outcome: Outcome, out: Path, withheld: PromiseBroken | None, told: Told, *, as_json: bool, verbose: bool
+) -> None:
     """Print what came of it; a promise that does not hold is exit status 1."""
     if as_json:
-        print_json(outcome.as_dict() | {"out": str(out), "withheld": None if withheld is None else str(withheld)})
+        written = {"out": str(out), "withheld": None if withheld is None else str(withheld)}
+        print_json(outcome.as_dict() | {"notices": [*outcome.notices, *told.notices]} | written)
     else:
         _print(outcome, out, withheld, verbose)
     if not outcome.verdict.holds:
@@ -124,7 +137,8 @@ def _print(outcome: Outcome, out: Path, withheld: PromiseBroken | None, verbose:
     print_lines(lines(summary, outcome.verdict, outcome.utility))
     typer.echo("\n".join(["", *_written(outcome, out, withheld)]))  # paths are not wrapped
     if not verbose:
-        typer.echo(f"For the board: {out}/private/report.html; {MORE}")
+        board = f"For the board: {out}/private/report.html; " if (out / "private" / "report.html").exists() else ""
+        typer.echo(f"{board}{MORE}")
 
 
 def _written(outcome: Outcome, out: Path, withheld: PromiseBroken | None) -> list[str]:

@@ -14,6 +14,7 @@ from oneoff.models.numbers import fraction_below, number_text
 from oneoff.releases.columns import describe_values, read_sensitive
 from oneoff.releases.kinds import kind
 from oneoff.releases.published import Published
+from oneoff.releases.spreadsheet import CSV_IS
 from oneoff.table import Attribute
 from oneoff.table.hierarchy import label_texts
 
@@ -68,7 +69,10 @@ def _refuse_contradictions(release: Published, described: dict[str, Any], frames
     for name, frame in files.items():
         if not frame.equals(frames[name]):
             raise ValueError(f"{name} has columns, types or values that release.json does not describe")
-    again, stated = describe(release) | {"files": described["files"]}, _unsaid(described) | described
+    beside = {"files": described["files"], "csv": described.get("csv")}  # not about the records
+    again, stated = describe(release) | beside, _unsaid(described) | described
+    if beside["csv"] not in (None, *CSV_IS):
+        raise ValueError("release.json says of its CSV files what no release says")
     wrong = [name for name in again.keys() | stated.keys() if again.get(name) != stated.get(name)]
     if wrong:
         raise ValueError(f"release.json contradicts the records in: {listing(sorted(wrong))}")

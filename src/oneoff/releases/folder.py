@@ -5,12 +5,11 @@ The public half is for a recipient, both halves are for the steward.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -21,12 +20,16 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from oneoff.errors import DamagedRelease, FolderExists, FolderNotWritable, OneoffError, PromiseBroken, listing
+from oneoff.errors import DamagedRelease, OneoffError, PromiseBroken, listing
+from oneoff.releases.contents import LIST
 from oneoff.releases.description import FORMAT, describe, described_release
+from oneoff.releases.disk import new_file
+from oneoff.releases.draft import Draft, appearing
 from oneoff.releases.private import damaged, load_links, missing
 from oneoff.releases.published import PrivateFiles, Published
+from oneoff.releases.spreadsheet import ESCAPED, RAW, harmless
 
-__all__ = ["load_release", "refuse_existing", "release_folder", "write_release"]
+__all__ = ["load_release", "release_folder", "write_release"]
 
 
 _NOTHING: PrivateFiles = {}
@@ -37,20 +40,27 @@ def write_release(
     folder: Path,
     *,
     csv: bool = False,
+    raw_csv: bool = False,
     overwrite: bool = False,
     private: PrivateFiles = _NOTHING,
     withhold: str = "",
     even_if_broken: bool = False,
+    warn: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write both halves into a staging folder and rename: a release appears whole or not at all.
+    """Write both halves into a folder aside and rename: a release appears whole or not at all. Pages are drawn after.
 
-    private    more files for the private half, by name
+    csv        also as text, with nothing a spreadsheet would run; raw_csv: as it is
+    private    more files for the private half, by name: their content, or for a page a function that draws it
     withhold   why it has no public half, unless that is asked for; that one says of itself that it is broken
+    warn       is told what a steward should know, such as what a run that was killed had left; warnings.warn by default
     """
-    with _appearing(folder, overwrite) as staging:
-        _write_private(release, staging / "private", private)
+    warn = warn or warnings.warn
+    with appearing(folder, overwrite, warn) as draft:
+        _write_private(release, draft, private)
         if not withhold or even_if_broken:
-            _write_public(release, staging / "public", csv)
+            _write_public(release, draft, RAW if raw_csv else ESCAPED if csv else "")
+        written = draft.folder.stat().st_ino
+    _draw_pages(folder, written, private, warn)
     if withhold and not even_if_broken:
         raise PromiseBroken(
             f"the public half was withheld: {withhold.rstrip('.')}",
@@ -60,94 +70,58 @@ def write_release(
     return folder
 
 
-def _write_private(release: Published, kept: Path, more: PrivateFiles) -> None:
-    kept.mkdir(mode=0o700)  # who is where is nobody else's business
+def _write_private(release: Published, draft: Draft, more: PrivateFiles) -> None:
     if release.links is not None:
         row = np.arange(release.rows)
-        pq.write_table(pa.table({"row": row, "record": release.links}), kept / "links.parquet")
+        with draft.file("private/links.parquet") as file:
+            pq.write_table(pa.table({"row": row, "record": release.links}), file)
     for name, frame in release.private_files().items():
-        pq.write_table(frame, kept / name, compression="zstd")
+        with draft.file(f"private/{name}") as file:
+            pq.write_table(frame, file, compression="zstd")
     for name, content in more.items():
-        (kept / name).write_bytes(content() if callable(content) else content)
+        if callable(content):
+            draft.announce(f"private/{name}")
+            continue
+        with draft.file(f"private/{name}") as file:
+            file.write(content)
 
 
-def _write_public(release: Published, public: Path, csv: bool) -> None:
-    public.mkdir()
+def _draw_pages(folder: Path, written: int, private: PrivateFiles, warn: Callable[[str], None]) -> None:
+    """Add pages to a release that is in its place: whatever drawing does, the release is not lost by it."""
+    for name, draw in private.items():
+        if not callable(draw):
+            continue
+        path = folder / "private" / name
+        try:
+            page = draw()
+            if folder.stat().st_ino != written:
+                raise FileNotFoundError(errno.ENOENT, "the release was replaced by another run")
+            with new_file(path, private=True) as file:
+                file.write(page)
+        except Exception as error:
+            why = str(error).partition("\n")[0][:200]
+            warn(f"{str(path)!r} could not be drawn: {type(error).__name__}: {why}; everything else is written")
+
+
+def _write_public(release: Published, draft: Draft, csv: str) -> None:
+    files = {}
     for name, frame in release.public_files().items():
-        pq.write_table(frame, public / name, compression="zstd")
+        with draft.file(f"public/{name}") as file:
+            pq.write_table(frame, file, compression="zstd")
+        files[name] = file.hash()
         if csv:
-            pyarrow.csv.write_csv(release.as_text(frame, name), public / Path(name).with_suffix(".csv"))
-    files = {path.name: _hash(path) for path in sorted(public.iterdir())}
-    description = json.dumps({**describe(release), "files": files}, indent=2, ensure_ascii=False)
-    (public / "release.json").write_text(description + "\n", encoding="utf-8")
+            text = str(Path(name).with_suffix(".csv"))
+            shown = release.as_text(frame, name)
+            with draft.file(f"public/{text}") as file:
+                pyarrow.csv.write_csv(shown if csv == RAW else harmless(shown), file)
+            files[text] = file.hash()
+    described = {**describe(release), **({"csv": csv} if csv else {}), "files": dict(sorted(files.items()))}
+    with draft.file("public/release.json") as file:
+        file.write(f"{json.dumps(described, indent=2, ensure_ascii=False)}\n".encode())
 
 
 def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@contextmanager
-def _appearing(folder: Path, overwrite: bool) -> Iterator[Path]:
-    """A folder to fill that becomes `folder` at the end, or vanishes when something goes wrong."""
-    refuse_existing(folder, overwrite)
-    staging = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        staging.mkdir()
-    except OSError as error:
-        raise _not_writable(folder, error) from None
-    try:
-        yield staging
-        _replace(staging, folder)
-    except BaseException as error:
-        shutil.rmtree(staging, ignore_errors=True)
-        if isinstance(error, OSError):  # a full disk, a share that went away
-            raise _not_writable(folder, error) from error
-        raise
-
-
-def _not_writable(folder: Path, error: OSError) -> FolderNotWritable:
-    return FolderNotWritable(
-        f"the folder {str(folder)!r} cannot be written",
-        allowed="a place where you may create folders",
-        got=error.strerror or str(error),
-        hint="choose another place with --out",
-    )
-
-
-def refuse_existing(folder: Path, overwrite: bool) -> None:
-    """Never touch a folder that holds anything but an earlier release, and that only when told to."""
-    if folder.exists() and not overwrite:
-        raise FolderExists(
-            f"the folder {str(folder)!r} exists already",
-            allowed="a folder that does not exist",
-            hint="choose another one, or replace it with --overwrite (overwrite=True)",
-        )
-    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]) and not _is_release(folder):
-        raise FolderExists(
-            f"{str(folder)!r} is not a release, so it is not overwritten",
-            allowed="an empty folder or one that holds an earlier release",
-            hint="choose another folder",
-        )
-
-
-def _replace(staging: Path, folder: Path) -> None:
-    """Put the finished folder in its place; an earlier release there is removed only afterwards."""
-    old = staging.with_suffix(".old")
-    if not folder.exists():
-        staging.rename(folder)
-        return
-    folder.rename(old)
-    try:
-        staging.rename(folder)
-    except OSError:
-        old.rename(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _is_release(folder: Path) -> bool:
-    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {"public", "private"}
 
 
 # --- reading back
@@ -186,7 +160,7 @@ def _load_public(public: Path) -> Published:
 def _with_private(release: Published, private: Path) -> Published:
     """The release with what the steward kept. A private half that lacks a file is damaged, an empty one is none."""
     try:
-        if not any(private.iterdir()):
+        if {path.name for path in private.iterdir()} <= {Path(LIST).name}:
             return release
     except (FileNotFoundError, NotADirectoryError):
         return release

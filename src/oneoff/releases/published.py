@@ -192,18 +192,23 @@ class Published(ABC):
         folder: str | PathLike[str],
         *,
         csv: bool = False,
+        raw_csv: bool = False,
         overwrite: bool = False,
         even_if_broken: bool = False,
+        warn: Callable[[str], None] | None = None,
     ) -> Path:
         """Write the public and the private half; the folder appears whole or not at all.
 
+        csv              also as text; what a spreadsheet would run gets an apostrophe in front, unless it is raw_csv
         even_if_broken   write the public half of a release that breaks its promise, for research; it says so itself
+        warn             is told what you should know, such as what a run that was killed had left; a Python warning
+                         by default
         """
         from oneoff.releases.folder import write_release
 
         return write_release(
-            self, Path(folder), csv=csv, overwrite=overwrite, private=self.private_half(), withhold=self.broken,
-            even_if_broken=even_if_broken,
+            self, Path(folder), csv=csv, raw_csv=raw_csv, overwrite=overwrite, private=self.private_half(),
+            withhold=self.broken, even_if_broken=even_if_broken, warn=warn,
         )  # fmt: skip
 
 
