@@ -349,7 +349,10 @@ def test_estimates_are_right_on_average_and_intervals_hold_what_they_say(people:
 
 @pytest.mark.slow
 def test_intervals_hold_what_they_say_where_values_are_dealt_by_chance(people: Table) -> None:
-    """Values anew and noise anew, a thousand times: who of a field is meant has nothing to do with values then."""
+    """Values anew and noise anew, a thousand times: who of a field is meant has nothing to do with values then.
+
+    Of so few fields a release cannot know that, so that its intervals are wider than they would need to be.
+    """
     from oneoff.releases import tally
 
     model = parse("beta-likeness:1").bind(people.sensitive)
@@ -366,9 +369,9 @@ def test_intervals_hold_what_they_say_where_values_are_dealt_by_chance(people: T
         truth = int(((old >= 30) & (old <= 49) & (table.values < 3)).sum())
         inside += answer.low <= truth <= answer.high
         off.append((answer.raw - truth) / answer.error)  # type: ignore[operator]
-    assert 0.92 <= inside / 1000 <= 0.98
+    assert inside / 1000 >= 0.95
     assert abs(np.mean(off)) < 4 / math.sqrt(1000)
-    assert 0.85 < np.std(off) < 1.15
+    assert 0.4 < np.std(off) < 1.0
 
 
 @pytest.mark.slow
