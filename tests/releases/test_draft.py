@@ -140,6 +140,13 @@ def test_what_is_being_written_stays(leftover: Path, release: oneoff.Published, 
     assert leftover.is_dir()
 
 
+def test_a_release_that_somebody_holds_is_replaced_without_waiting(release: oneoff.Published, tmp_path: Path) -> None:
+    folder = release.write(tmp_path / "out")
+    with held(folder):  # as in `flock out oneoff anonymize ... --out out --overwrite`
+        release.write(folder, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_runs_side_by_side_leave_each_other_alone(release: oneoff.Published, tmp_path: Path) -> None:
     during(release, lambda: release.write(tmp_path / "one")).write(tmp_path / "two")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]

@@ -49,7 +49,7 @@ def appearing(folder: Path, overwrite: bool, warn: Callable[[str], None]) -> Ite
         clear_leftovers(place, warn)
         with ending_gently(), _vanishing(aside):
             aside.mkdir()
-            with _working_in(aside):
+            with _working_in(aside, wait=True):
                 with _begun(aside) as draft:
                     yield draft
                 for half in aside.iterdir():
@@ -81,11 +81,11 @@ def _begun(aside: Path) -> Iterator[Draft]:
 
 
 @contextmanager
-def _working_in(folder: Path) -> Iterator[None]:
+def _working_in(folder: Path, *, wait: bool = False) -> Iterator[None]:
     """Tell other runs to keep off; where that cannot be told, they do not remove anything either."""
     with ExitStack() as stack:
         with suppress(OSError, ImportError):
-            stack.enter_context(held(folder, wait=True))
+            stack.enter_context(held(folder, wait=wait))
         yield
 
 
