@@ -88,6 +88,24 @@ def test_groups_can_be_checked_and_single_boxes_cannot(people: Path, tmp_path: P
         assert ("What was checked" in oneoff("verify", out / "public").out) is not checkable
 
 
+@pytest.mark.parametrize("method", ["ring", "freeform", "mutual-cover"])
+def test_nothing_is_printed_that_was_not_computed(people: Path, method: str, tmp_path: Path) -> None:
+    promise = "delta-probability:1/3" if method == "mutual-cover" else "k-anonymity:3"
+    oneoff("anonymize", people, *ROLES, "--guarantee", promise, "--method", method, "--out", tmp_path / "out")
+    for arguments in ((), ("--verbose",)):
+        answer = oneoff("verify", tmp_path / "out" / "public", *arguments)
+        assert answer.out.startswith("The promise CANNOT be checked: ")
+        assert not [word for word in answer.out.split() if any(c.isdigit() for c in word)], "no figure at all"
+        assert not {"kept", "BROKEN", "DOES"} & set(answer.out.split())
+    found = oneoff("verify", tmp_path / "out" / "public", "--json").json
+    figures = ("worst", "witness", "people_above", "certain", "risk_before", "risk_after", "reader", "groups")
+    assert {found[name] for name in figures} == {None}
+    assert (found["levels"], found["problems"] != []) == ({}, True)
+    assert {(part["holds"], part["level"], part["people_above"], part["witness"]) for part in found["parts"]} == {
+        (None, None, None, None)
+    }
+
+
 def test_the_prior_of_masked_records_is_checked(release: Path) -> None:
     path = release / "public" / "release.json"
     described = json.loads(path.read_text())

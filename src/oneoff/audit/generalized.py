@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.attack import Attack
-from oneoff.audit.judge import Crowds, judge_crowds
+from oneoff.audit.judge import Crowds, judge_crowds, judge_nothing
 from oneoff.audit.linking import insider_counts, reader_counts
 from oneoff.audit.outlier import outlier_attack
 from oneoff.audit.reader import reader_view
@@ -31,6 +31,8 @@ MOST_PAIRS = 2_000_000_000  # boxes and subsets looked at, over all people
 FEWEST_PEOPLE = 1_000
 MOST_DRAWS = 100_000
 CELLS_AT_ONCE = 30_000_000  # pairs of a code and a box held in memory
+
+_BLIND = "a release without groups can only be judged with the table it was made from"
 
 
 def judge(release: Generalized, table: Table | None, model: Model, before: Risk | None) -> Verdict:
@@ -74,10 +76,7 @@ def _judge_each(
     records that cover a person is not for an audit to find: that is what `stands_against` of the method is about.
     """
     if table is None:
-        problems = (*problems, "a release without groups can only be judged with the table it was made from")
-        everybody = np.zeros(release.rows, dtype=np.int64)
-        crowds = Crowds.of_groups(everybody, release.values, release.counts, release.sensitive)
-        return judge_crowds(model, crowds, before=before, problems=problems)
+        return judge_nothing(model, release.rows, (_BLIND, *problems), Adversary.READER, before)
     graph = release.graph
     counts = reader_counts(release, table) if graph is None else insider_counts(graph, release.values)
     prior, people = Prior(tuple(release.counts.tolist())), np.arange(table.rows)

@@ -7,6 +7,7 @@ person has value v is the share of v in the group, and the belief that a record 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,14 +17,14 @@ import numpy.typing as npt
 
 from oneoff.audit.levels import reached
 from oneoff.audit.verdict import PartVerdict, Verdict
-from oneoff.audit.witness import find_witness, strains
+from oneoff.audit.witness import Witness, find_witness, strains
 from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
 from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Flags, Ints
 from oneoff.table.classes import Risk, risk_of_classes
 
-__all__ = ["Crowds", "judge_crowds", "judge_part", "of_sizes"]
+__all__ = ["Crowds", "judge_crowds", "judge_nothing", "judge_part", "of_sizes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +116,34 @@ def judge_crowds(
         risk_after=crowds.risk(),
         risk_before=before,
         _people=_per_person(model, crowds),
+    )
+
+
+def judge_nothing(model: Model, rows: int, why: tuple[str, ...], against: Adversary, before: Risk | None) -> Verdict:
+    """Nothing could be counted, so nothing is said but why; none of the figures, all of them the worst, is shown."""
+    parts = tuple(
+        PartVerdict(
+            guarantee=part.spec(),
+            sentence=part.sentence(),
+            holds=False,
+            level=0.0 if part.larger_is_safer else math.inf,
+            people_above=rows,
+            witness=Witness(0, rows, None, 1.0, 0.0, "level"),
+        )
+        for part in model.parts()
+    )
+    return Verdict.of_parts(
+        model.spec(),
+        parts,
+        why,
+        levels={},
+        rows=rows,
+        groups=None,
+        people_above=rows,
+        certain=0,
+        against=against,
+        risk_after=Risk(1.0, 1.0, 1.0, 1.0, rows, 1.0),
+        risk_before=before,
     )
 
 

@@ -10,7 +10,6 @@ A promise about sensitive values is judged in the hidden groups, for somebody wh
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -26,7 +25,7 @@ from oneoff.audit.exposure import (
     risk_of_posteriors,
     value_belief,
 )
-from oneoff.audit.judge import Crowds, judge_crowds, judge_part, of_sizes
+from oneoff.audit.judge import Crowds, judge_crowds, judge_nothing, judge_part, of_sizes
 from oneoff.audit.recognition import in_files, recognition
 from oneoff.audit.records import links_problem, prior_problem, rows_problem, value_problems
 from oneoff.audit.verdict import PartVerdict, Verdict, tightest
@@ -112,35 +111,15 @@ def _people_above(model: Model, crowds: Crowds, failing: Failing, cover: Cover) 
 
 
 def _unjudged(release: Masked, model: Model, before: Risk | None, problems: tuple[str, ...]) -> Verdict:
-    """Nothing is known, so nothing is said but that: no level is reached, and anybody may be recognised."""
-    by_column = release.against == Adversary.BLACK_BOX
-    parts = tuple(
-        PartVerdict(
-            guarantee=part.spec(),
-            sentence=_of_one_column(part) if by_column and isinstance(part, DeltaProbability) else part.sentence(),
-            holds=False,
-            level=0.0 if part.larger_is_safer else math.inf,
-            people_above=release.rows,
-            witness=Witness(0, release.rows, None, 1.0, 0.0, "level"),
-        )
-        for part in model.parts()
+    """Nothing is known, so nothing is said but that."""
+    verdict = judge_nothing(model, release.rows, problems, Adversary.BLACK_BOX, before)
+    if release.against != Adversary.BLACK_BOX:
+        return verdict
+    said = (
+        replace(judged, sentence=_of_one_column(part)) if isinstance(part, DeltaProbability) else judged
+        for part, judged in zip(model.parts(), verdict.parts, strict=True)
     )
-    return Verdict(
-        guarantee=model.spec(),
-        holds=False,
-        worst=1.0,
-        witness=parts[0].witness,
-        parts=parts,
-        levels={},
-        rows=release.rows,
-        groups=None,
-        people_above=release.rows,
-        certain=0,
-        against=Adversary.BLACK_BOX,
-        risk_after=Risk(1.0, 1.0, 1.0, 1.0, release.rows, 1.0),
-        risk_before=before,
-        problems=problems,
-    )
+    return replace(verdict, parts=tuple(said))
 
 
 def _problems(release: Masked, table: Table, cover: Cover) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ class Verdict:
 
     def sentence(self) -> str:
         if self.unjudged:
-            return f"The promise CANNOT be checked: {self.problems[0]}."
+            return f"The promise CANNOT be checked: {'; '.join(self.problems)}."
         if self.problems:
             return f"The promise DOES NOT hold as far as can be checked: {self.problems[0]}."
         subject = "The promise DOES NOT hold" if not self.holds else "The promise holds"
@@ -131,7 +131,18 @@ class Verdict:
         return f"{who} concludes more: such guesses are right up to {max(beyond):.1f} times as often as it allows."
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON with stable keys; an infinite level is null."""
+        """Plain JSON with stable keys; an infinite level is null, and so is every figure where nothing was counted."""
+        return self._figures() | ({} if not self.unjudged else self._no_figures())
+
+    def _no_figures(self) -> dict[str, Any]:
+        """What takes the place of figures that nobody computed."""
+        unknown = {"holds": None, "level": None, "people_above": None, "witness": None}
+        return {
+            **dict.fromkeys(("worst", "witness", "people_above", "certain", "risk_after")),
+            "parts": [asdict(part) | unknown for part in self.parts],
+        }
+
+    def _figures(self) -> dict[str, Any]:
         return {
             "guarantee": self.guarantee,
             "holds": self.holds,
