@@ -172,7 +172,7 @@ def _anonymize_command(table: str, data: str, out: Path, rows: int) -> Figures:
 
 def verify(table: str, data: str, work: str, rows: int) -> Figures:
     """The recipient's check: hashes, records, promise."""
-    import oneoff.audit.verify
+    import oneoff.inspection
     import oneoff.releases.folder
 
     with clock() as figures:

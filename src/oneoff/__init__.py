@@ -33,7 +33,7 @@ _WHERE = {
     "read_hierarchy": "oneoff.table.hierarchy",
     "read_table": "oneoff.table.read",
     "sample": "oneoff.table.sample",
-    "verify": "oneoff.audit.verify",
+    "verify": "oneoff.inspection",
     "Generalized": "oneoff.releases.generalized",
     "Hierarchy": "oneoff.table.hierarchy",
     "METHODS": "oneoff.catalog",
@@ -44,9 +44,9 @@ _WHERE = {
 if TYPE_CHECKING:
     from oneoff import errors, models
     from oneoff.audit.check import check
-    from oneoff.audit.verify import verify
     from oneoff.catalog import METHODS, MODELS
     from oneoff.comparison import compare
+    from oneoff.inspection import verify
     from oneoff.publish import anonymize
     from oneoff.releases.folder import load_release
     from oneoff.releases.generalized import Generalized

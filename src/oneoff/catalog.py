@@ -87,6 +87,16 @@ class Method:
         applying = (claim.adversary for claim in self.claims if claim.applies(model, options))
         return next(applying, Adversary.NOBODY)
 
+    def may_stand_against(self, model: Model) -> tuple[Adversary, ...]:
+        """The same where nobody knows the options: whoever some choice of them would hold off."""
+        names, found = {part.name for part in model.parts()}, []
+        for claim in self.claims:
+            if claim.promises is None or names <= claim.promises:
+                found.append(claim.adversary)
+                if claim.option is None:  # so none of the others is asked
+                    return tuple(found)
+        return (*found, Adversary.NOBODY)
+
     def against_whom(self) -> str:
         """The same before options and a promise are chosen: all there is to know."""
         *special, usual = self.claims

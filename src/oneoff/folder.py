@@ -22,12 +22,13 @@ def write_outcome(
     raw_csv: bool = False,
     overwrite: bool = False,
     even_if_broken: bool = False,
+    sign: str | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> PromiseBroken | None:
     """Write both halves; when the public one is withheld, the private one is there all the same. Returns why."""
     try:
         outcome.release.write(
-            folder, csv=csv, raw_csv=raw_csv, overwrite=overwrite, even_if_broken=even_if_broken, warn=warn
+            folder, csv=csv, raw_csv=raw_csv, overwrite=overwrite, even_if_broken=even_if_broken, sign=sign, warn=warn
         )
     except PromiseBroken as withheld:
         return withheld

@@ -7,17 +7,20 @@ was found. Nothing is printed here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from oneoff.audit import Verdict, audit
+from oneoff.catalog import METHODS
 from oneoff.errors import BadValue
 from oneoff.models.adversary import Adversary
 from oneoff.releases import Published
 from oneoff.releases.estimate import Estimate
-from oneoff.releases.folder import load_release
+from oneoff.releases.folder import load_release, public_half
+from oneoff.releases.signature import KeyFile, Origin, origin_of
+from oneoff.report.words import plain
 from oneoff.table import Table
 from oneoff.utility import AggregateErrors, Utility, aggregate_errors, random_aggregates, utility
 
@@ -28,6 +31,7 @@ __all__ = [
     "audit_folder",
     "measure_folder",
     "query_folder",
+    "verify",
     "verify_folder",
 ]
 
@@ -37,6 +41,9 @@ _CHECKED = (
     "values it describes, and the prior is that of the published values. Whether the promise holds is for the steward "
     "to say, who has the table and the private half (oneoff audit)."
 )
+_UNKNOWN = "cannot be judged"
+_UNVOUCHED = "holds, but nobody vouches for its origin"
+_DRAWN = "chance drew as the file says"
 _COLUMNS_OF_A_QUERY = 4
 
 Folder = str | PathLike[str]
@@ -46,11 +53,14 @@ Folder = str | PathLike[str]
 class Inspection:
     """What a recipient can find out alone.
 
-    broken   the release says of itself that its promise is broken
+    broken    the release says of itself that its promise is broken
+    verdict   what was counted; what the file claims about its method is no part of its sentence
+    origin    who vouches for the files
     """
 
     release: Published
     verdict: Verdict
+    origin: Origin
 
     @property
     def broken(self) -> bool:
@@ -61,14 +71,28 @@ class Inspection:
         return self.verdict.holds and not self.broken
 
     @property
+    def outcome(self) -> str:
+        """One of four answers."""
+        if not self.holds:
+            return "does not hold" if self.checkable or self.broken or len(self.verdict.problems) > 1 else _UNKNOWN
+        return "holds" if self.origin.vouched else _UNVOUCHED
+
+    @property
+    def status(self) -> int:
+        """The exit status of `oneoff verify`."""
+        return {"holds": 0, _UNVOUCHED: 4}.get(self.outcome, 1)
+
+    @property
     def checkable(self) -> bool:
         """Can the promise be judged from the public half? Not where nobody can tell who hides among whom."""
         return not self.verdict.unjudged and not self.release.needs_table
 
     def as_dict(self) -> dict[str, Any]:
         """What `oneoff verify --json` prints; keys are stable."""
+        claims = {"method": self.release.method, "stands_against": str(self.release.against)}
         more = {"checkable": self.checkable, "broken": self.broken, "holds": self.holds}
-        return self.verdict.as_dict() | more
+        said = {"outcome": self.outcome, "claims": claims, "unchecked": self.unknown(), "origin": self.origin.as_dict()}
+        return self.verdict.as_dict() | {"stands_against": claims["stands_against"]} | more | said
 
     @property
     def trusted(self) -> str:
@@ -79,6 +103,33 @@ class Inspection:
         """What to say before the verdict and what after it; empty where there is nothing."""
         unjudged_only = not self.checkable and len(self.verdict.problems) == 1  # nothing else speaks against it
         return _BROKEN if self.broken else "", _CHECKED if unjudged_only else ""
+
+    def claimed(self) -> list[str]:
+        """What the file says of itself and no count can show; nothing where something speaks against it."""
+        release, method = self.release, plain(self.release.method)
+        if self.outcome == "does not hold" or _contradictions(release, release.against):
+            return []
+        return [
+            f"Claimed by the file, and not counted: {method} made it, which stands against {release.against.briefly}."
+        ]
+
+    def unknown(self) -> str:
+        """What no recipient can find out alone."""
+        return (
+            "Nobody can check from here that the records are true and where they belong, that nobody was left out, and "
+            "that this method made them."
+        )
+
+    def vouching(self) -> str:
+        """Who stands up for all that cannot be checked."""
+        origin = self.origin
+        if origin.vouched:
+            return f"Vouched for by {plain(origin.who, 200)}, whose key signed these files as they are."
+        if origin.refuted:
+            return f"NOT vouched for by {plain(origin.who, 200)}: the signature is not of that key and these files."
+        if origin.signed:
+            return "Nobody vouches for it yet: it is signed, and --key PUB says whether by whom you expect."
+        return "Nobody vouches for it: it is not signed, so whoever changed the files could make them fit."
 
 
 @dataclass(frozen=True)
@@ -103,10 +154,57 @@ class Answer:
         return {"where": self.where} | self.estimate.as_dict() | {"notices": self.notices}
 
 
-def verify_folder(folder: Folder) -> Inspection:
-    """Judge a public half as its recipient: hashes, records and promise, without the table."""
+def verify(folder: Folder, key: KeyFile | None = None) -> Verdict:
+    """Read a public half, compare its files with their hashes, and judge its records by the promise it states.
+
+    key   a file with a public key (Ed25519, of ssh-keygen or openssl): whoever has the other half must have signed it
+    """
+    found = verify_folder(folder, key)
+    problems = found.verdict.problems
+    if found.broken:
+        problems = (*problems, "the release says itself that its promise is broken, and is for research only")
+    if key is not None and not found.origin.signed:
+        problems = (*problems, f"it is not signed, so {plain(found.origin.who, 200)} does not vouch for it")
+    return replace(found.verdict, holds=found.verdict.holds and not problems, problems=problems)
+
+
+def verify_folder(folder: Folder, key: KeyFile | None = None) -> Inspection:
+    """Judge a public half as its recipient: hashes, records and promise, without the table, and who vouches for it.
+
+    What the file claims is compared with what oneoff knows of the method it names.
+    """
     release = load_release(folder)
-    return Inspection(release, audit(release))
+    origin = origin_of(public_half(folder), key)
+    verdict = audit(release)
+    stands = verdict.stands_against or Adversary.NOBODY
+    wrong = _contradictions(release, stands)
+    if origin.refuted:
+        wrong = (*wrong, f"its signature is not that of {plain(origin.who, 200)} and these files")
+    return Inspection(
+        release,
+        replace(
+            verdict,
+            holds=verdict.holds and not wrong,
+            problems=(*verdict.problems, *wrong),
+            stands_against=stands if stands is Adversary.NOBODY else "",  # its caution stays, no claim is a finding
+            provided=_DRAWN if verdict.against in (Adversary.ANYONE, Adversary.PRIOR) else "",
+        ),
+        origin,
+    )
+
+
+def _contradictions(release: Published, claimed: Adversary) -> tuple[str, ...]:
+    """What the file says of its method, and oneoff does not."""
+    method, name = METHODS.get(release.method), plain(release.method)
+    if method is None:
+        return (f"the file says that {name!r} made it, and there is no such method",)
+    if method.form != release.form:
+        return (f"the file says that {name} made it, which makes no {release.form} releases",)
+    if not method.serves_promise(release.model):
+        return (f"the file says that {name} made it, which cannot keep {plain(release.guarantee, 200)}",)
+    if claimed not in method.may_stand_against(release.model):
+        return (f"the file claims that {name} stands against {claimed.briefly}, and it does not for this promise",)
+    return ()
 
 
 def audit_folder(

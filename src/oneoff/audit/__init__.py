@@ -11,7 +11,6 @@ from oneoff.audit.kinds import audit
 from oneoff.audit.outlier import outlier_attack
 from oneoff.audit.swaps import swap_attack
 from oneoff.audit.verdict import PartVerdict, Verdict
-from oneoff.audit.verify import verify
 from oneoff.audit.witness import Witness
 
 __all__ = [
@@ -23,5 +22,4 @@ __all__ = [
     "check",
     "outlier_attack",
     "swap_attack",
-    "verify",
 ]

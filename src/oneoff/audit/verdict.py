@@ -49,6 +49,7 @@ class Verdict:
     masked     for a masked release: who can be named behind a value or a record
     epsilon    where the verdict is about anyone: the logarithm of how much one person's value can change anybody's odds
     remarks    what a reader of the verdict must know about its meaning, in sentences
+    provided   what must be so for the verdict to be true, where the files alone cannot show it
     attacks    what attacks by somebody who knows the method found; run on releases that stand against nobody
     """
 
@@ -72,6 +73,7 @@ class Verdict:
     masked: MaskedView | None = None
     epsilon: float | None = None
     remarks: tuple[str, ...] = ()
+    provided: str = ""
     _people: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
 
     @staticmethod
@@ -103,6 +105,7 @@ class Verdict:
         if self.problems:
             return f"The promise DOES NOT hold as far as can be checked: {self.problems[0]}."
         subject = "The promise DOES NOT hold" if not self.holds else "The promise holds"
+        subject += f", provided that {self.provided}," if self.provided and self.holds else ""
         found = f"against {self.against.sentence}: {self.witness.sentence()}."
         if self.by_count_only:
             return f"{subject} by count {found} {self._by_count()}"

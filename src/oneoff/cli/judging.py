@@ -32,25 +32,34 @@ def audit(
     _tell(audit_folder(folder, table, guarantee, reading), as_json, verbose)
 
 
-def verify(folder: options.PublicHalf, verbose: options.Verbose = False, as_json: options.AsJson = False) -> None:
-    """Check a release as its recipient: hashes, records and promise, from the public half alone.
+def verify(
+    folder: options.PublicHalf,
+    key: options.Key = None,
+    verbose: options.Verbose = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Check a release as its recipient: hashes, records, promise and, with --key, who vouches for it.
 
     Masked releases (mutual-cover) and those without groups (heterogeneous, ring, freeform) cannot be judged that way:
     their promise takes the table and the private half, and only hashes, columns and prior are checked. That, too, is
     exit status 1; --json tells it by "checkable": false.
+
+    Exit status: 0 the promise holds and the owner of the key vouches for the files, 4 it holds, but nobody vouches
+    for where the files come from (no signature, or no key), 1 it does not hold, or the signature is another's.
     """
     from oneoff.inspection import verify_folder
 
-    found = verify_folder(folder)
+    found = verify_folder(folder, key)
     if as_json:
         print_json(found.as_dict())
     else:
         before, after = found.remarks()
         after = after or ("" if verbose else found.trusted)  # which is among all that is said
         lines = verdict_text(found.verdict, verbose)
-        print_lines([*([before, ""] if before else []), *lines, *(["", after] if after else [])])
-    if not found.holds:
-        raise typer.Exit(1)
+        said = [*lines, *(["", after] if after else []), "", *found.claimed(), f"{found.unknown()} {found.vouching()}"]
+        print_lines([*([before, ""] if before else []), *said])
+    if found.status:
+        raise typer.Exit(found.status)
 
 
 def check(

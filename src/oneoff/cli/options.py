@@ -30,6 +30,7 @@ __all__ = [
     "JobGuarantee",
     "JobMissing",
     "Keep",
+    "Key",
     "MeasuredHierarchy",
     "MethodName",
     "MethodOption",
@@ -49,6 +50,7 @@ __all__ = [
     "SameMissing",
     "Seed",
     "Sensitive",
+    "Sign",
     "TableFile",
     "Verbose",
     "job_options",
@@ -156,6 +158,17 @@ EvenIfBroken = Annotated[
     typer.Option(
         "--even-if-broken", help="Write public/ even if the promise does not hold: for research, not to hand out."
     ),
+]
+Sign = Annotated[
+    str | None,
+    typer.Option(
+        "--sign",
+        help="File with an Ed25519 private key (ssh-keygen -t ed25519, or openssl), to vouch for public/ with.",
+    ),
+]
+Key = Annotated[
+    str | None,
+    typer.Option("--key", help="File with the public key of whoever should vouch for the release, e.g. steward.pub."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print everything that was found, not one screen of it.")]

@@ -78,6 +78,7 @@ def anonymize(
     raw_csv: options.RawCsv = False,
     overwrite: options.Overwrite = False,
     even_if_broken: options.EvenIfBroken = False,
+    sign: options.Sign = None,
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -88,18 +89,21 @@ def anonymize(
     from oneoff.publish import publish_job
     from oneoff.releases.draft import refuse_existing
     from oneoff.releases.leftovers import clear_leftovers
+    from oneoff.releases.signature import signer
 
     job = read_job(source, given) if source.endswith(".toml") else read_job(None, {"input": source, **given})
     if job.output is None:
         raise BadValue("no folder for the release was named", allowed="--out FOLDER, or output = ... in the job file")
     folder = Path(job.output)
     refuse_existing(folder, job.overwrite)
+    if sign is not None:
+        signer(sign)  # a key that cannot be used is refused before the work
     told = Told()
     clear_leftovers(folder, told)
     outcome = _watched(lambda report, warn: publish_job(job, report=report, warn=warn))
     withheld = write_outcome(
         outcome, folder, csv=job.csv, raw_csv=job.raw_csv, overwrite=job.overwrite, even_if_broken=even_if_broken,
-        warn=told,
+        sign=sign, warn=told,
     )  # fmt: skip
     _tell(outcome, folder, withheld, told, as_json=as_json, verbose=verbose)
 

@@ -27,9 +27,10 @@ from oneoff.releases.disk import new_file
 from oneoff.releases.draft import Draft, appearing
 from oneoff.releases.private import damaged, load_links, missing
 from oneoff.releases.published import PrivateFiles, Published
+from oneoff.releases.signature import SIGNATURE, Signer
 from oneoff.releases.spreadsheet import ESCAPED, RAW, harmless
 
-__all__ = ["load_release", "release_folder", "write_release"]
+__all__ = ["load_release", "public_half", "release_folder", "write_release"]
 
 
 _NOTHING: PrivateFiles = {}
@@ -45,6 +46,7 @@ def write_release(
     private: PrivateFiles = _NOTHING,
     withhold: str = "",
     even_if_broken: bool = False,
+    sign: Signer | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Path:
     """Write both halves into a folder aside and rename: a release appears whole or not at all. Pages are drawn after.
@@ -52,13 +54,14 @@ def write_release(
     csv        also as text, with nothing a spreadsheet would run; raw_csv: as it is
     private    more files for the private half, by name: their content, or for a page a function that draws it
     withhold   why it has no public half, unless that is asked for; that one says of itself that it is broken
+    sign       makes the signature of release.json, which then stands beside it
     warn       is told what a steward should know, such as what a run that was killed had left; warnings.warn by default
     """
     warn = warn or warnings.warn
     with appearing(folder, overwrite, warn) as draft:
         _write_private(release, draft, private)
         if not withhold or even_if_broken:
-            _write_public(release, draft, RAW if raw_csv else ESCAPED if csv else "")
+            _write_public(release, draft, RAW if raw_csv else ESCAPED if csv else "", sign)
         written = draft.folder.stat().st_ino
     _draw_pages(folder, written, private, warn)
     if withhold and not even_if_broken:
@@ -103,7 +106,7 @@ def _draw_pages(folder: Path, written: int, private: PrivateFiles, warn: Callabl
             warn(f"{str(path)!r} could not be drawn: {type(error).__name__}: {why}; everything else is written")
 
 
-def _write_public(release: Published, draft: Draft, csv: str) -> None:
+def _write_public(release: Published, draft: Draft, csv: str, sign: Signer | None) -> None:
     files = {}
     for name, frame in release.public_files().items():
         with draft.file(f"public/{name}") as file:
@@ -116,8 +119,12 @@ def _write_public(release: Published, draft: Draft, csv: str) -> None:
                 pyarrow.csv.write_csv(shown if csv == RAW else harmless(shown), file)
             files[text] = file.hash()
     described = {**describe(release), **({"csv": csv} if csv else {}), "files": dict(sorted(files.items()))}
+    content = f"{json.dumps(described, indent=2, ensure_ascii=False)}\n".encode()
     with draft.file("public/release.json") as file:
-        file.write(f"{json.dumps(described, indent=2, ensure_ascii=False)}\n".encode())
+        file.write(content)
+    if sign is not None:
+        with draft.file(f"public/{SIGNATURE}") as file:
+            file.write(sign(content))
 
 
 def _hash(path: Path) -> str:
@@ -133,7 +140,7 @@ def load_release(folder: str | PathLike[str], *, private: bool = False) -> Publi
     private   also read what the steward kept, when the private half is there: which record is whose and, for releases
               without groups and masked ones, how they came about. An audit of these needs it
     """
-    release = _load_public(Path(folder))
+    release = _load_public(public_half(folder))
     return _with_private(release, release_folder(folder) / "private") if private else release
 
 
@@ -145,9 +152,14 @@ def release_folder(folder: str | PathLike[str]) -> Path:
     return given.parent if given.name == "public" else whole.parent
 
 
+def public_half(folder: str | PathLike[str]) -> Path:
+    """The folder that goes out, from itself or from the one that holds both halves."""
+    given = Path(folder)
+    inside = given / "public"
+    return inside if not (given / "release.json").exists() and (inside / "release.json").exists() else given
+
+
 def _load_public(public: Path) -> Published:
-    if not (public / "release.json").exists() and (public / "public" / "release.json").exists():
-        public = public / "public"
     described = _described(public)
     try:
         frames = {name: pq.read_table(public / name) for name in described["files"] if name.endswith(".parquet")}
@@ -190,7 +202,7 @@ def _described(public: Path) -> dict[str, Any]:
         raise _damaged(f"{str(public)!r} holds no readable release.json", f"{type(error).__name__}: {error}") from None
     if version != FORMAT:
         raise _damaged(f"{str(public)!r} has an unknown format", f"format {version}, this version reads {FORMAT}")
-    stray = sorted({path.name for path in public.iterdir()} - {*files, "release.json"})
+    stray = sorted({path.name for path in public.iterdir()} - {*files, "release.json", SIGNATURE})
     if stray:
         raise _damaged(f"{str(public)!r} does not hold just what it lists", f"files it does not list: {listing(stray)}")
     for name, digest in files.items():

@@ -195,20 +195,24 @@ class Published(ABC):
         raw_csv: bool = False,
         overwrite: bool = False,
         even_if_broken: bool = False,
+        sign: str | PathLike[str] | None = None,
         warn: Callable[[str], None] | None = None,
     ) -> Path:
         """Write the public and the private half; the folder appears whole or not at all.
 
         csv              also as text; what a spreadsheet would run gets an apostrophe in front, unless it is raw_csv
         even_if_broken   write the public half of a release that breaks its promise, for research; it says so itself
+        sign             a file with an Ed25519 private key: its owner vouches for the public half
         warn             is told what you should know, such as what a run that was killed had left; a Python warning
                          by default
         """
         from oneoff.releases.folder import write_release
+        from oneoff.releases.signature import signer
 
         return write_release(
             self, Path(folder), csv=csv, raw_csv=raw_csv, overwrite=overwrite, private=self.private_half(),
             withhold=self.broken, even_if_broken=even_if_broken, warn=warn,
+            sign=None if sign is None else signer(sign),
         )  # fmt: skip
 
 
