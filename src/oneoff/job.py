@@ -128,10 +128,10 @@ def _columns(release: Published, hierarchies: Mapping[str, str]) -> dict[str, An
 def _from_file(path: Path) -> dict[str, Any]:
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UnreadableFile(
-            f"the job {str(path)!r} cannot be read", allowed="a TOML file such as private/job.toml", got=str(error)
-        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise _unreadable(path, str(error)) from None
+    if _has_nul(given):
+        raise _unreadable(path, "a text with a NUL in it")
     for name in _PATHS:
         if isinstance(given.get(name), str):
             given[name] = str(path.parent / given[name])
@@ -143,6 +143,28 @@ def _from_file(path: Path) -> dict[str, Any]:
         for name in _files(given["options"]):
             given["options"][name] = str(path.parent / str(given["options"][name]))
     return given
+
+
+def _unreadable(path: Path, got: str) -> UnreadableFile:
+    here = sorted(other.name for other in path.parent.glob("*.toml")) if not path.exists() else []
+    hint = (
+        ""
+        if path.exists()
+        else nearest(path.name, here) or "check the path; a job of an earlier release is in private/"
+    )
+    return UnreadableFile(
+        f"the job {str(path)!r} cannot be read",
+        allowed="a TOML file such as private/job.toml",
+        got=got[:300],
+        hint=hint,
+    )
+
+
+def _has_nul(value: Any) -> bool:
+    """Neither a file nor a column has such a name."""
+    if isinstance(value, dict):
+        return any(_has_nul(each) for pair in value.items() for each in pair)
+    return any(map(_has_nul, value)) if isinstance(value, list) else isinstance(value, str) and "\0" in value
 
 
 def _files(options: Mapping[str, Any]) -> list[str]:
@@ -173,7 +195,9 @@ def _complaint(error: ValidationError) -> BadValue:
             f"a job has no key {name!r}", allowed=", ".join(Job.model_fields), hint=nearest(name, Job.model_fields)
         )
     allowed = first["msg"].removeprefix("Input should be ")
-    return BadValue(f"{name} is not usable", allowed=allowed, got=repr(first["input"]), hint=f"see {option} in --help")
+    return BadValue(
+        f"{name} is not usable", allowed=allowed, got=repr(first["input"])[:200], hint=f"see {option} in --help"
+    )
 
 
 def _toml(value: Any) -> str:

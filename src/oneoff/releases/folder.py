@@ -25,15 +25,17 @@ from oneoff.releases.contents import LIST
 from oneoff.releases.description import FORMAT, describe, described_release
 from oneoff.releases.disk import new_file
 from oneoff.releases.draft import Draft, appearing
-from oneoff.releases.private import damaged, load_links, missing
+from oneoff.releases.private import UNFIT, damaged, load_links, missing
 from oneoff.releases.published import PrivateFiles, Published
 from oneoff.releases.signature import SIGNATURE, Signer
 from oneoff.releases.spreadsheet import ESCAPED, RAW, harmless
+from oneoff.table.parquet import LIMIT, most_bytes, read_parquet
 
 __all__ = ["load_release", "public_half", "release_folder", "write_release"]
 
 
 _NOTHING: PrivateFiles = {}
+_JSON_PART = 32  # release.json may have this part of the bytes that a table may take: texts become objects
 
 
 def write_release(
@@ -128,7 +130,8 @@ def _write_public(release: Published, draft: Draft, csv: str, sign: Signer | Non
 
 
 def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # --- reading back
@@ -162,9 +165,9 @@ def public_half(folder: str | PathLike[str]) -> Path:
 def _load_public(public: Path) -> Published:
     described = _described(public)
     try:
-        frames = {name: pq.read_table(public / name) for name in described["files"] if name.endswith(".parquet")}
+        frames = {name: read_parquet(public / name) for name in described["files"] if name.endswith(".parquet")}
         return described_release(described, frames)
-    except (OneoffError, KeyError, TypeError, ValueError, IndexError, AttributeError, pa.ArrowException) as error:
+    except (*UNFIT, pa.ArrowException) as error:
         what = error.what if isinstance(error, OneoffError) else f"{type(error).__name__}: {error}"
         raise _damaged(f"{str(public)!r} does not fit its description", what) from error
 
@@ -194,10 +197,12 @@ def _damaged(what: str, got: str) -> DamagedRelease:
 
 def _described(public: Path) -> dict[str, Any]:
     try:
-        described: dict[str, Any] = json.loads((public / "release.json").read_text(encoding="utf-8"))
+        described: dict[str, Any] = json.loads(_description(public))
         files = described["files"]
         version = described["format"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if not isinstance(files, dict) or not all(isinstance(digest, str) for digest in files.values()):
+            raise TypeError("files is no list of names and hashes")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         _refuse_withheld(public)
         raise _damaged(f"{str(public)!r} holds no readable release.json", f"{type(error).__name__}: {error}") from None
     if version != FORMAT:
@@ -212,6 +217,14 @@ def _described(public: Path) -> dict[str, Any]:
         if _hash(path) != digest:
             raise _damaged(f"{name} was changed after the release was written", "another hash than in release.json")
     return described
+
+
+def _description(public: Path) -> str:
+    """The text of release.json, unless it is far longer than any description."""
+    path, most = public / "release.json", most_bytes() // _JSON_PART
+    if path.stat().st_size > most:
+        raise ValueError(f"it has {path.stat().st_size:,} bytes, and {most:,} are allowed ({LIMIT} / {_JSON_PART})")
+    return path.read_text(encoding="utf-8")
 
 
 def _refuse_withheld(public: Path) -> None:

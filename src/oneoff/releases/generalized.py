@@ -269,13 +269,13 @@ def _boxes(cells: list[Cells], group: Codes | None) -> tuple[Ints, Ints]:
 
 def load_graph(private: Path, links: Ints) -> Links | None:
     """Which people each record covers, from the private half of a release without groups; None when it is not there."""
-    import pyarrow.parquet as pq
+    from oneoff.table.parquet import read_parquet
 
     path = private / "graph.parquet"
     if not path.is_file():
         return None
     with reading(path):
-        edges = pq.read_table(path, columns=["record", "person"])
+        edges = read_parquet(path, columns=["record", "person"])
         record, person = edges["record"].to_numpy(), edges["person"].to_numpy()
         covered = Ragged.of_owners(record, len(links))
         return Links(covered.start, person[covered.items].astype(np.int64), np.argsort(links))

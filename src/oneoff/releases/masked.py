@@ -179,13 +179,13 @@ def _cover_files(cover: Cover) -> dict[str, pyarrow.Table]:
 
 def load_cover(private: Path) -> Cover | None:
     """Who covers for whom and how, from the private half of a masked release; None when it is not there."""
-    import pyarrow.parquet as pq
+    from oneoff.table.parquet import read_parquet
 
     path = private / "cover.parquet"
     if not path.is_file():
         return None
     with reading(path):
-        people = pq.read_table(path)
+        people = read_parquet(path)
         partition = Partition(people["group"].to_numpy().copy())
         rows = [people[f"row_{j}"].to_numpy().copy() for j in range(people.num_columns - 1)]
     tables = tuple(_load_table(private / f"table_{j}.parquet", row) for j, row in enumerate(rows))
@@ -197,12 +197,12 @@ def load_cover(private: Path) -> Cover | None:
 
 def _load_table(path: Path, row_of_person: Codes) -> RandomTable:
     """How one quasi-identifier was drawn."""
-    import pyarrow.parquet as pq
+    from oneoff.table.parquet import read_parquet
 
     if not path.is_file():
         raise missing(path)
     with reading(path):
-        entries = pq.read_table(path)
+        entries = read_parquet(path)
         row, code, weight = (entries[name].to_numpy() for name in ("row", "code", "weight"))
         if (np.diff(row) < 0).any() or (code < 0).any():
             raise ValueError("its rows are out of order, or a code is negative")
@@ -212,10 +212,10 @@ def _load_table(path: Path, row_of_person: Codes) -> RandomTable:
 
 def _load_redraw(path: Path, columns: int) -> Ints | None:
     """The odds of drawing again, where that was done."""
-    import pyarrow.parquet as pq
+    from oneoff.table.parquet import read_parquet
 
     if not path.is_file():
         return None
     with reading(path):
-        odds = pq.read_table(path)
+        odds = read_parquet(path)
         return np.stack([odds[str(j)].to_numpy() for j in range(columns)], axis=1)

@@ -6,7 +6,9 @@ quotes. Between includes both ends.
 
 from __future__ import annotations
 
+import math
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +26,11 @@ _TOKEN = re.compile(
     r"""\s*(?:(?P<text>'(?:[^']|'')*')|(?P<quoted>"[^"]+")|(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w-])"""
     r"""|(?P<sign><=|>=|<>|!=|==|=|<|>|\(|\)|,)|(?P<word>[\w][\w.\-]*))"""
 )
+MOST_CHARACTERS = 1_000_000  # of a question
+MOST_CONDITIONS = 1_000
+_DIGITS = 300  # of a number in it
+_SHOWN = 200  # characters of it in a message
+_FINITE = f"numbers of at most {_DIGITS} digits, texts, dates"
 _EXAMPLE = "e.g. age between 30 and 39 and disease in ('flu', 'cold')"
 
 
@@ -38,6 +45,16 @@ class Condition:
     open_high: bool = False
     among: tuple[Any, ...] | None = None
     without: bool = False
+
+    def refuse_impossible(self) -> None:
+        """Nothing is equal to, above or below what is no number; and what no float can hold is in no column."""
+        for value in (self.low, self.high, *(self.among or ())):
+            try:
+                wrong = isinstance(value, int | float | np.number) and math.isnan(value)
+            except (OverflowError, TypeError):
+                wrong = not isinstance(value, np.number)
+            if wrong:
+                raise BadValue(f"{self.column!r} is asked for what is no number", allowed=_FINITE, got=_shown(value))
 
     def holds(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """For which of the values it is true."""
@@ -84,51 +101,78 @@ class Condition:
         """A value as the column holds them, so that '1' finds the number 1 and 1 the text "1"."""
         if labels.dtype.kind in "iuf":
             try:
-                return float(value)
-            except (TypeError, ValueError):
-                raise BadValue(f"{self.column!r} holds numbers", allowed="a number", got=repr(value)) from None
+                number = float(value)
+            except (TypeError, ValueError, OverflowError):
+                number = math.nan
+            if math.isnan(number):
+                raise BadValue(f"{self.column!r} holds numbers", allowed="a number", got=_shown(value))
+            return number
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         return str(value).lower() if labels.dtype.kind == "b" else str(value)
 
     def _comparable(self, labels: npt.NDArray[Any], end: Any) -> Any:
         if labels.dtype.kind in "iuf" and not _is_number(end):
-            raise BadValue(f"{self.column!r} holds numbers", allowed="a number", got=repr(end))
+            raise BadValue(f"{self.column!r} holds numbers", allowed="a number", got=_shown(end))
         if labels.dtype.kind == "M":
-            return np.datetime64(str(end))
+            return self._date(end)
         return str(end) if labels.dtype.kind == "O" else end
+
+    def _date(self, end: Any) -> Any:
+        try:
+            return np.datetime64(str(end))
+        except ValueError:
+            raise BadValue(
+                f"{self.column!r} holds dates", allowed="a date such as 2024-02-29", got=_shown(end)
+            ) from None
 
 
 def conditions(where: Where) -> list[Condition]:
     """From a text, or from a mapping of column -> value, list of values, or (low, high)."""
-    if not where or (isinstance(where, str) and not where.strip()):
+    empty = isinstance(where, Sequence | Mapping) and not (where.strip() if isinstance(where, str) else where)
+    if where is None or empty:
         raise _unreadable("", "it names no property, and everybody would be meant")
-    if isinstance(where, str):
-        return list(_parse(where))
-    found = []
-    for name, given in where.items():
-        if isinstance(given, tuple) and len(given) == 2:
-            found.append(Condition(name, low=given[0], high=given[1]))
-        elif isinstance(given, str) or not isinstance(given, Sequence | set | frozenset):
-            found.append(Condition(name, among=(given,)))
-        else:
-            found.append(Condition(name, among=tuple(given)))
+    if not isinstance(where, str | Mapping):
+        raise _unreadable(type(where).__name__, "it is neither a text nor a mapping from columns to values")
+    found = list(_parse(where)) if isinstance(where, str) else list(_mapped(where))
+    if len(found) > MOST_CONDITIONS:
+        got = f"{len(found):,} conditions"
+        raise BadValue("the question is too long", allowed=f"at most {MOST_CONDITIONS:,} conditions", got=got)
+    for each in found:
+        each.refuse_impossible()
     return found
 
 
+def _mapped(where: Mapping[str, Any]) -> Iterator[Condition]:
+    for name, given in where.items():
+        if not isinstance(name, str):
+            raise _unreadable(_shown(name), "the names of columns are texts")
+        if isinstance(given, tuple) and len(given) == 2:
+            if given == (None, None):
+                raise _unreadable(name, "a range needs at least one end")
+            yield Condition(name, low=given[0], high=given[1])
+        elif isinstance(given, str | bytes) or not isinstance(given, Sequence | set | frozenset):
+            yield Condition(name, among=(given,))
+        else:
+            yield Condition(name, among=tuple(given))
+
+
 def _parse(text: str) -> Iterator[Condition]:
-    tokens = list(_tokens(text))
+    tokens = deque(_tokens(text))
     while tokens:
         yield _condition(tokens, text)
-        if tokens and tokens.pop(0) != ("word", "and"):
+        if tokens and tokens.popleft() != ("word", "and"):
             raise _unreadable(text, "conditions are joined with 'and'")
         elif not tokens and text.rstrip().lower().endswith(" and"):
             raise _unreadable(text, "it ends in the middle of a condition")
 
 
 def _tokens(text: str) -> Iterator[tuple[str, Any]]:
-    place = 0
-    while text[place:].strip():
+    if len(text) > MOST_CHARACTERS:
+        allowed, got = f"at most {MOST_CHARACTERS:,} characters", f"{len(text):,} characters"
+        raise BadValue("the question is too long", allowed=allowed, got=got)
+    text, place = text.rstrip(), 0
+    while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
             raise _unreadable(text, f"cannot read {text[place:].strip()[:20]!r}")
@@ -140,21 +184,27 @@ def _tokens(text: str) -> Iterator[tuple[str, Any]]:
         elif kind == "text":
             yield "value", raw[1:-1].replace("''", "'")
         elif kind == "number":
-            yield "value", float(raw) if re.search(r"[.eE]", raw) else int(raw)
+            yield "value", _number(raw, text)
         else:
             yield ("sign", raw) if kind == "sign" else ("name", raw.strip('"'))
 
 
-def _condition(tokens: list[tuple[str, Any]], text: str) -> Condition:
+def _number(raw: str, text: str) -> float | int:
+    if len(raw) > _DIGITS:
+        raise _unreadable(text, f"a number of {len(raw):,} digits is more than any column holds")
+    return float(raw) if re.search(r"[.eE]", raw) else int(raw)
+
+
+def _condition(tokens: deque[tuple[str, Any]], text: str) -> Condition:
     name = _take(tokens, text, "name", "a column")
     without = bool(tokens) and tokens[0] == ("word", "not")
     if without:
-        tokens.pop(0)
-    operator = tokens.pop(0) if tokens else ("", "")
+        tokens.popleft()
+    operator = tokens.popleft() if tokens else ("", "")
     match operator:
         case ("word", "between"):
             low = _take(tokens, text, "value", "a value")
-            if not tokens or tokens.pop(0) != ("word", "and"):
+            if not tokens or tokens.popleft() != ("word", "and"):
                 raise _unreadable(text, "between needs two values: between 30 and 39")
             return Condition(name, low=low, high=_take(tokens, text, "value", "a value"), without=without)
         case ("word", "in"):
@@ -170,20 +220,20 @@ def _condition(tokens: list[tuple[str, Any]], text: str) -> Condition:
     raise _unreadable(text, f"after {name!r} comes between, in, =, <, >, <=, >= or !=")
 
 
-def _list(tokens: list[tuple[str, Any]], text: str) -> Iterator[Any]:
-    if not tokens or tokens.pop(0) != ("sign", "("):
+def _list(tokens: deque[tuple[str, Any]], text: str) -> Iterator[Any]:
+    if not tokens or tokens.popleft() != ("sign", "("):
         raise _unreadable(text, "in needs a list: in ('flu', 'cold')")
     while True:
         yield _take(tokens, text, "value", "a value")
-        sign = tokens.pop(0) if tokens else ("", "")
+        sign = tokens.popleft() if tokens else ("", "")
         if sign == ("sign", ")"):
             return
         if sign != ("sign", ","):
             raise _unreadable(text, "a list ends with ')'")
 
 
-def _take(tokens: list[tuple[str, Any]], text: str, kind: str, wanted: str) -> Any:
-    found = tokens.pop(0) if tokens else ("", "nothing")
+def _take(tokens: deque[tuple[str, Any]], text: str, kind: str, wanted: str) -> Any:
+    found = tokens.popleft() if tokens else ("", "nothing")
     if found[0] == "name" and kind == "value":
         raise _unreadable(text, f"texts stand in single quotes: '{found[1]}'")
     if found[0] != kind:
@@ -192,7 +242,14 @@ def _take(tokens: list[tuple[str, Any]], text: str, kind: str, wanted: str) -> A
 
 
 def _unreadable(text: str, why: str) -> BadValue:
-    return BadValue(f"the question cannot be read: {why}", allowed=_EXAMPLE, got=text or "nothing")
+    return BadValue(f"the question cannot be read: {why}", allowed=_EXAMPLE, got=text[:_SHOWN] or "nothing")
+
+
+def _shown(value: Any) -> str:
+    """A value in a message; whole numbers with thousands of digits cannot even be printed."""
+    if isinstance(value, int) and abs(value) >= 10**_DIGITS:
+        return f"a whole number of about {int(value.bit_length() * math.log10(2)):,} digits"
+    return repr(value)[:_SHOWN]
 
 
 def _is_number(value: Any) -> bool:

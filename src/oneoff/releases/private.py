@@ -11,18 +11,21 @@ import numpy as np
 from oneoff.errors import DamagedRelease, OneoffError
 from oneoff.table.arrays import Ints
 
-__all__ = ["damaged", "load_links", "missing", "reading"]
+__all__ = ["UNFIT", "damaged", "load_links", "missing", "reading"]
+
+# What goes wrong with a file that does not hold what was written, beside errors of Arrow.
+UNFIT = (OneoffError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, OSError)
 
 
 def load_links(private: Path) -> Ints | None:
     """Which record is whose, from the private half of a release; None when it is not there."""
-    import pyarrow.parquet as pq
+    from oneoff.table.parquet import read_parquet
 
     path = private / "links.parquet"
     if not path.is_file():
         return None
     with reading(path):
-        links = pq.read_table(path, columns=["row", "record"])
+        links = read_parquet(path, columns=["row", "record"])
         row = links["row"].to_numpy()
         if not np.array_equal(np.sort(row), np.arange(len(row))):
             raise ValueError("rows of the table are missing or listed twice")
@@ -38,7 +41,7 @@ def reading(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (OneoffError, KeyError, TypeError, ValueError, IndexError, AttributeError, pa.ArrowException, OSError) as e:
+    except (*UNFIT, pa.ArrowException) as e:
         kind = "" if isinstance(e, ValueError) else f"{type(e).__name__}: "
         got = e.what if isinstance(e, OneoffError) else f"{kind}{e}"
         raise damaged(path, "does not hold what was written", got) from e

@@ -15,13 +15,15 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 
 from oneoff.errors import BadValue, UnreadableFile, listing, nearest, whole_number
 from oneoff.table.columns import first_line, nulls_for, unusable
+from oneoff.table.parquet import open_parquet, read_columns
 from oneoff.table.textfile import open_text
 
 __all__ = ["Source", "open_source"]
+
+_ALL_ROWS = 2**53  # whoever asks for more means all there are
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Source:
 
 def open_source(source: Any, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str]) -> Source:
     """A file or a dataframe, of which only the first so many rows are read; texts in `na` stand for missing values."""
-    rows = None if rows is None else whole_number(rows, "rows", least=1, hint="it is how many to read")
+    if rows is not None:
+        rows = min(whole_number(rows, "rows", least=1, hint="it is how many to read"), _ALL_ROWS)
     if isinstance(na, str):
         na = (na,)
     opened = (
@@ -59,6 +62,10 @@ def _open_path(path: Path, rows: int | None, encoding: str, delimiter: str | Non
 
 def _refuse_no_file(path: Path) -> None:
     kinds = ".csv, .tsv, .txt or .parquet"
+    if "\0" in str(path):
+        raise UnreadableFile(
+            "the name of the file has a NUL in it", allowed=f"a {kinds} file", got=repr(str(path))[:80]
+        )
     if path.is_dir():
         raise UnreadableFile(
             f"{str(path)!r} is a folder", allowed=f"a {kinds} file", got="a folder", hint="name the file inside it"
@@ -93,31 +100,17 @@ def _refuse_twin_names(names: Sequence[str]) -> None:
 
 def _open_parquet(path: Path, rows: int | None, na: Sequence[str]) -> Source:
     try:
-        file = pa.parquet.ParquetFile(path)
+        file = open_parquet(path)
     except (pa.ArrowException, OSError) as error:
         raise _broken_parquet(path, error) from error
 
     def load(names: list[str]) -> pa.Table:
         try:
-            if rows is None:
-                return _without_na(file.read(columns=names).select(names), na)
-            batches = file.iter_batches(min(rows, 65536), columns=names)
-            return _without_na(_first_batches(batches, names, rows, file.schema_arrow), na)
+            return _without_na(read_columns(file, names, repr(path.name), rows), na)
         except (pa.ArrowException, OSError) as error:
             raise _broken_parquet(path, error) from error
 
     return Source(tuple(file.schema_arrow.names), "polars", load)
-
-
-def _first_batches(batches: Iterable[Any], names: list[str], rows: int, schema: Any) -> pa.Table:
-    taken, count = [], 0
-    for batch in batches:
-        taken.append(batch.select(names))
-        count += batch.num_rows
-        if count >= rows:
-            break
-    fields = pa.schema([schema.field(name) for name in names])
-    return pa.Table.from_batches(taken, schema=fields).slice(0, rows)
 
 
 def _broken_parquet(path: Path, error: Exception) -> UnreadableFile:

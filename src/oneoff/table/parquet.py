@@ -1,0 +1,100 @@
+"""Parquet files, read only when they fit: how much memory one takes is known before anything of it is unpacked.
+
+A small file can be a large table: a thousand million equal cells are a few bytes of Parquet. So rows, columns and the
+sizes of unpacked pages are taken from its metadata first. Texts that a file stores once and shows in many rows have no
+size there; these are read a stretch at a time, for as long as they fit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from oneoff.errors import BadValue, UnreadableFile
+
+__all__ = ["LIMIT", "most_bytes", "open_parquet", "read_columns", "read_parquet"]
+
+LIMIT = "ONEOFF_MOST_BYTES"  # of the environment
+
+_DEFAULT = 4 << 30
+_CELL = 8  # bytes that any cell takes, whatever its type: no less than a place in an array
+_TEXTS = "BYTE_ARRAY"
+_MOST_ROWS = 8_192  # of a stretch
+
+
+def most_bytes() -> int:
+    """How much memory the columns of a file may take."""
+    given = os.environ.get(LIMIT, "").strip()
+    if not given:
+        return _DEFAULT
+    if not given.isdecimal() or len(given) > 18 or int(given) == 0:
+        raise BadValue(f"{LIMIT} is not usable", allowed="a whole number of bytes >= 1", got=repr(given[:40]))
+    return int(given)
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """A file, or some columns of it."""
+    with open_parquet(path) as file:
+        return read_columns(file, list(file.schema_arrow.names if columns is None else columns), path.name)
+
+
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """A file of which nothing but its metadata is read yet."""
+    return pq.ParquetFile(path, memory_map=False)
+
+
+def read_columns(file: pq.ParquetFile, names: list[str], what: str, rows: int | None = None) -> pa.Table:
+    """Columns of an open file, in the order in which they are named, or an error before they fill the memory."""
+    most, metadata = most_bytes(), file.metadata
+    texts = _refuse_large(metadata, names, what, most, rows)
+    if rows is None and metadata.num_rows * texts <= most:
+        return file.read(columns=names).select(names)
+    step = max(1, min(_MOST_ROWS, rows or _MOST_ROWS, most // (4 * max(texts, 1))))
+    batches = _while_they_fit(file.iter_batches(step, columns=names), what, most, rows)
+    described = file.schema_arrow
+    schema = pa.schema([described.field(name) for name in names], metadata=described.metadata)
+    taken = pa.Table.from_batches([batch.select(names) for batch in batches], schema=schema)
+    return taken if rows is None else taken.slice(0, rows)
+
+
+def _refuse_large(metadata: Any, names: list[str], what: str, most: int, rows: int | None) -> int:
+    """The most bytes that a single text can have; files that cannot fit are refused."""
+    wanted, total, texts = set(names), 0, 0
+    for i in range(metadata.num_row_groups):
+        group = metadata.row_group(i)
+        chunks = [group.column(j) for j in range(group.num_columns)]
+        chunks = [each for each in chunks if each.path_in_schema.split(".")[0] in wanted]
+        unpacked = [(max(each.total_uncompressed_size, 0), each) for each in chunks]
+        texts = max([texts, *(size for size, each in unpacked if each.physical_type == _TEXTS)])
+        if rows is None:
+            total += sum(max(size, _CELL * max(each.num_values, group.num_rows)) for size, each in unpacked)
+    if rows is None:
+        total = max(total, _CELL * metadata.num_rows * len(wanted))
+    if total > most:
+        raise _too_large(what, total, most)
+    return texts
+
+
+def _while_they_fit(batches: Iterable[Any], what: str, most: int, rows: int | None) -> Iterator[Any]:
+    bytes_taken, count = 0, 0
+    for batch in batches:
+        bytes_taken, count = bytes_taken + batch.nbytes, count + batch.num_rows
+        if bytes_taken > most:
+            raise _too_large(what, bytes_taken, most)
+        yield batch
+        if rows is not None and count >= rows:
+            return
+
+
+def _too_large(what: str, takes: int, most: int) -> UnreadableFile:
+    return UnreadableFile(
+        f"{what} takes {takes:,} bytes of memory or more, and {most:,} are allowed",
+        allowed=f"tables of at most {most:,} bytes",
+        got=f"{takes:,} bytes, by its own metadata or by what was unpacked so far",
+        hint=f"if it is meant to be so large, set {LIMIT} in the environment to a larger number of bytes",
+    )
