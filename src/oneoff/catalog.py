@@ -134,7 +134,7 @@ class Method:
                 f"{self.name} needs {needed}",
                 allowed=f"{needed}, alone or joined with {', '.join(sorted(self.serves - self.needs) or ['others'])}",
                 got=model.spec(),
-                hint=f"--guarantee {self._nearest_promise(model)}; methods that keep {model.spec()} as it is: "
+                hint=f"it keeps {self._nearest_promise(model)}; methods that keep {model.spec()} as it is: "
                 f"{', '.join(others) or 'none yet'}",
             )
         raise MethodMismatch(

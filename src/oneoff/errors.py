@@ -179,8 +179,8 @@ def listing(items: Iterable[object], limit: int = 8, width: int = 60) -> str:
     return ", ".join(shown) + more
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A 'did you mean' hint for a misspelt name, or nothing."""
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
+    """A 'did you mean' hint for a misspelt name, or nothing; `cutoff` is how similar they must be, from 0 to 1."""
     lowered = {candidate.lower(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=cutoff)
     return f"did you mean {listing([repr(lowered[close[0]])])}?" if close else ""

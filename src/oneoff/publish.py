@@ -255,9 +255,7 @@ def refuse_unreachable(table: Table, model: Model) -> None:
             f"no release of this table can keep {part.spec()}{_culprit(table, part, prior)}",
             allowed=f"{strongest} or weaker" if strongest else "no promise of this kind",
             got=part.spec(),
-            hint=f"--guarantee {strongest} is the strongest of its kind"
-            if strongest
-            else "choose another kind of promise",
+            hint=f"{strongest} is the strongest of its kind" if strongest else "choose another kind of promise",
         )
 
 

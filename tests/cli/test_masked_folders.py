@@ -380,12 +380,12 @@ def test_how_the_table_is_read_overrides_the_job(made: Path) -> None:
 @pytest.mark.parametrize(
     ("guarantee", "what", "hint"),
     [
-        ("l-diversity:5", "mutual-cover needs delta-probability", "--guarantee delta-probability:0.2+l-diversity:5;"),
-        ("k-anonymity:4", "mutual-cover needs delta-probability", "--guarantee delta-probability:0.25;"),
+        ("l-diversity:5", "mutual-cover needs delta-probability", "it keeps delta-probability:0.2+l-diversity:5;"),
+        ("k-anonymity:4", "mutual-cover needs delta-probability", "it keeps delta-probability:0.25;"),
         (
             "k-anonymity:3+l-diversity:2",
             "mutual-cover needs delta-probability",
-            "--guarantee delta-probability:1/3+l-diversity:2;",
+            "it keeps delta-probability:1/3+l-diversity:2;",
         ),
         ("t-closeness:0.4", "mutual-cover does not keep t-closeness:0.4", "methods that do: mondrian"),
     ],
@@ -397,8 +397,8 @@ def test_a_promise_the_method_cannot_do_without(
     assert answer.status == 2
     assert f"error: {what}\n" in answer.err
     assert hint in answer.err
-    if "--guarantee" in hint:
-        suggested = hint.removeprefix("--guarantee ").rstrip(";")
+    if "it keeps" in hint:
+        suggested = hint.removeprefix("it keeps ").rstrip(";")
         assert "needs" not in publish(people, tmp_path / "again", guarantee=suggested).err
 
 

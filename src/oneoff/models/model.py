@@ -178,7 +178,9 @@ def parameter(given: Number, name: str, *, least: Number | None = None, most: Nu
     low, high = (None if bound is None else number(bound) for bound in (least, most))
     if (low is not None and value < low) or (high is not None and value > high):
         bounds = [f"at least {least}"] * (least is not None) + [f"at most {most}"] * (most is not None)
-        raise BadGuarantee(f"{name} is out of bounds", allowed=" and ".join(bounds), got=str(given))
+        nearest = low if low is not None and value < low else high
+        hint = "" if nearest is None else f"{number_text(nearest)} is the nearest that is possible"
+        raise BadGuarantee(f"{name} is out of bounds", allowed=" and ".join(bounds), got=str(given), hint=hint)
     return value
 
 

@@ -33,13 +33,26 @@ def number(given: Number, name: str = "parameter") -> Fraction:
         value = Fraction(given if isinstance(given, int | Fraction | Decimal) else str(given))
     except (ValueError, ZeroDivisionError, OverflowError):
         raise BadGuarantee(
-            f"{name} is not a number", allowed="a finite number such as 3, 0.2 or 1/3", got=_cut(given)
+            f"{name} is not a number",
+            allowed="a finite number such as 3, 0.2 or 1/3",
+            got=_cut(given),
+            hint=_meant(given),
         ) from None
     if (value and not 1 / _FARTHEST <= abs(value) <= _FARTHEST) or max(
         abs(value.numerator), value.denominator
     ) >= _TERM:
         raise _out_of_reach(given, name)
     return value
+
+
+def _meant(given: Number) -> str:
+    """Percentages and decimal commas say which number was meant."""
+    text = str(given).strip()
+    share = re.fullmatch(r"([0-9]{1,6})(?:[.,]([0-9]{1,6}))?\s*%", text)
+    if share is not None:
+        return f"write {number_text(Fraction(f'{share[1]}.{share[2] or 0}') / 100)} for {text}"
+    comma = re.fullmatch(r"([0-9]{1,6}),([0-9]{1,6})", text)
+    return f"write {comma[1]}.{comma[2]}" if comma else "write it in digits, with a point"
 
 
 def _is_long(given: Number) -> bool:

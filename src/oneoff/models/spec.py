@@ -82,10 +82,17 @@ def _one(build: Callable[[str], Model], name: str) -> Callable[[str, str], Model
 
     def parse_one(arguments: str, text: str) -> Model:
         if "," in arguments:
-            raise BadGuarantee("too many parameters", allowed=_example(text), got=text)
+            raise BadGuarantee("too many parameters", allowed=_example(text), got=text, hint=_joined(text))
         return build(_unnamed(arguments, text, name))
 
     return parse_one
+
+
+def _joined(text: str) -> str:
+    """Several promises are joined with +, also where somebody wrote a comma."""
+    pieces = [piece.strip() for piece in text.split(",")]
+    promises = all(piece.partition(":")[0].lower() in EXAMPLES for piece in pieces)
+    return f"join promises with +: {'+'.join(pieces)}" if promises else ""
 
 
 def _unnamed(argument: str, text: str, name: str) -> str:
@@ -113,6 +120,8 @@ def _recursive(arguments: str, text: str) -> Model:
 
 def _closeness(arguments: str, text: str) -> Model:
     t, comma, distance = arguments.partition(",")
+    if ":" in distance and _joined(text):
+        raise BadGuarantee("too many parameters", allowed=_example(text), got=text, hint=_joined(text))
     return TCloseness(_unnamed(t, text, "t"), cast(Distance, distance.strip() if comma else "equal"))
 
 

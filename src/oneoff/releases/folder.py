@@ -230,6 +230,13 @@ def _description(public: Path) -> str:
 def _refuse_withheld(public: Path) -> None:
     """A folder that never had a public half: it is not damaged, and nobody can send it again."""
     folder = release_folder(public)
+    if public.resolve().name == "private" and (public / "seed").is_file():
+        raise DamagedRelease(
+            f"{str(public)!r} is the private half of a release, which nobody but its steward should have",
+            allowed="the public half, or the folder that holds both",
+            got="the private half",
+            hint=f"name {str(public.parent / 'public')!r} instead",
+        )
     verdict = folder / "private" / "verdict.json"
     if (folder / "public").exists() or not verdict.is_file():
         return

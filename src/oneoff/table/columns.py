@@ -133,7 +133,7 @@ def with_category(column: Column, notices: list[str]) -> Column:
         raise BadValue(
             f"column {column.name!r} has missing values and also the value {MISSING_LABEL!r}",
             allowed=f"no value called {MISSING_LABEL!r} beside missing ones",
-            hint="rename that value, or use --missing drop",
+            hint="rename that value, or use --missing drop (missing='drop')",
         )
     if column.kind == "numeric":
         notices.append(

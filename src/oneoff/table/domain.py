@@ -64,7 +64,7 @@ def _names(given: Any, sensitive: Attribute) -> list[Any]:
                 f"{sensitive.name!r} has no hierarchy whose leaves could be its domain",
                 allowed=_ALLOWED,
                 got="hierarchy",
-                hint=f"--hierarchy {sensitive.name}=FILE.csv",
+                hint=f"--hierarchy {sensitive.name}=FILE.csv (hierarchies={{{sensitive.name!r}: 'FILE.csv'}})",
             )
         return list(sensitive.hierarchy.leaves)
     if isinstance(given, str):

@@ -91,7 +91,7 @@ class Hierarchy:
         texts = label_texts(labels)
         missing = list(dict.fromkeys(text for text in texts if text not in index))
         if missing:
-            close = nearest(missing[0], self.leaves)
+            close = nearest(missing[0], self.leaves, cutoff=0.8)  # a value that is merely missing is no misspelt one
             raise HierarchyError(
                 f"{len(missing)} value(s) of the table are missing from the hierarchy",
                 allowed=f"its {self.leaf_count} leaves: {listing(self.leaves)}",

@@ -69,7 +69,12 @@ def read_table(
     trees = _trees(hierarchies or {}, schema, opened.names)
     frame = opened.load([*_protected(schema), *schema.keep])
     if frame.num_rows == 0:
-        raise EmptyTable("the table has no rows", allowed="at least one person", got="only column names")
+        raise EmptyTable(
+            "the table has no rows",
+            allowed="at least one person",
+            got="only column names",
+            hint="check that the export finished, and that no filter left everybody out",
+        )
     columns = {name: _column(name, frame[name], schema, trees.get(name)) for name in frame.column_names}
     notices = _dropped_columns(schema.undeclared(opened.names))
     if missing == "error":
@@ -116,7 +121,8 @@ def _refuse_missing(columns: Mapping[str, Column], schema: Schema) -> None:
             f"values are missing in {len(counts)} column(s)",
             allowed="a value in every quasi-identifier and in the sensitive column",
             got=_counted(counts),
-            hint="--missing drop leaves these rows out, --missing category makes missing a value of its own",
+            hint="--missing drop (missing='drop') leaves these rows out, --missing category (missing='category') makes "
+            "missing a value of its own",
         )
 
 
@@ -139,7 +145,7 @@ def _without_missing(columns: dict[str, Column], schema: Schema, notices: list[s
             "no row is left after those with missing values were dropped",
             allowed="at least one person with all values",
             got=_counted(counts),
-            hint="--missing category keeps them",
+            hint="--missing category (missing='category') keeps them",
         )
     dropped = int(np.count_nonzero(~whole))
     notices.append(f"dropped {dropped} of {len(whole)} rows with missing values: {_counted(counts)}")
@@ -202,7 +208,10 @@ def _looks_like_codes(attribute: Attribute) -> list[str]:
     if attribute.labels.dtype.kind != "i" or not re.search(r"zip|post|plz|code", attribute.name.lower()):
         return []
     name = attribute.name
-    return [f"column {name!r} is read as numbers and shown as ranges; --categorical {name} reads its values as codes"]
+    return [
+        f"column {name!r} is read as numbers and shown as ranges; --categorical {name} "
+        f"(categorical=[{name!r}]) reads its values as codes"
+    ]
 
 
 def _stack(pairs: Sequence[tuple[Attribute, Codes]]) -> tuple[tuple[Attribute, ...], Codes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from oneoff.errors import RoleConflict, UnknownColumn, listing, nearest
+from oneoff.errors import BadValue, RoleConflict, UnknownColumn, listing, nearest
 
 __all__ = ["Schema"]
 
@@ -33,7 +33,14 @@ class Schema:
     def __post_init__(self) -> None:
         for field in fields(self):
             if field.name != "sensitive":
-                object.__setattr__(self, field.name, _names(getattr(self, field.name)))
+                object.__setattr__(self, field.name, _names(getattr(self, field.name), field.name))
+        if self.sensitive is not None and not isinstance(self.sensitive, str):
+            raise BadValue(
+                "the sensitive column is a single one",
+                allowed="one name such as 'disease', or None",
+                got=listing([repr(self.sensitive)]),
+                hint="join several into one column first, and protect that; or name the others in quasi",
+            )
         if not self.quasi:
             raise RoleConflict(
                 "no quasi-identifier was named",
@@ -81,7 +88,7 @@ class Schema:
                     f"there is no column {name!r} in the table",
                     allowed=listing(columns, limit=20),
                     got=repr(name),
-                    hint=nearest(name, columns) or "check the spelling against the list",
+                    hint=_one_column(columns) or nearest(name, columns) or "check the spelling against the list",
                 )
 
     def undeclared(self, columns: Sequence[str]) -> tuple[str, ...]:
@@ -90,8 +97,23 @@ class Schema:
         return tuple(name for name in columns if name not in declared)
 
 
-def _names(given: Iterable[str] | str) -> tuple[str, ...]:
+def _one_column(columns: Sequence[str]) -> str:
+    """A hint where a header was not divided, because another delimiter was asked for or none was recognised."""
+    marks = [mark for mark in (";", ",", "\t", "|", ":", " ") if len(columns) == 1 and mark in columns[0].strip()]
+    if not marks:
+        return ""
+    return (
+        f"the header became one column, so the delimiter is another: --delimiter {marks[0]!r} (delimiter={marks[0]!r})"
+    )
+
+
+def _names(given: Iterable[str] | str, role: str) -> tuple[str, ...]:
     """Names as a tuple; a single text is one name or a comma-separated list."""
     if isinstance(given, str):
         return tuple(part.strip() for part in given.split(",") if part.strip())
-    return tuple(given)
+    names = tuple(given) if isinstance(given, Iterable) else (given,)
+    strange = [name for name in names if not isinstance(name, str)]
+    if strange:
+        got = listing(repr(name) for name in strange)
+        raise BadValue(f"columns in {role} are named by texts", allowed="names such as 'age'", got=got)
+    return names
