@@ -42,6 +42,7 @@ class Job(BaseModel):
     rows: int | None = None
     encoding: str = "utf-8"
     delimiter: str | None = None
+    decimal: str = "."
     na: list[str] = [""]
     bins: int | None = None
     method: str = "auto"
@@ -56,7 +57,7 @@ class Job(BaseModel):
         from oneoff.table.read import read_table
 
         roles = ("quasi", "sensitive", "identifiers", "keep", "numeric", "categorical", "hierarchies", "missing")
-        reading = ("rows", "encoding", "delimiter", "na", "bins")
+        reading = ("rows", "encoding", "delimiter", "na", "bins", "decimal")
         return read_table(self.input, **{name: getattr(self, name) for name in (*roles, *reading)})
 
     def to_toml(self) -> str:

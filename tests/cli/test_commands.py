@@ -37,16 +37,19 @@ UTILITY = {
 }  # fmt: skip
 COMMANDS = {
     "demo": ["--out", "--rows", "--guarantee", "--overwrite", "--verbose", "--json"],
-    "profile": ["--quasi", "--sensitive", "--population", "--rows", "--encoding", "--delimiter", "--na", "--json"],
+    "profile": ["--quasi", "--sensitive", "--population", "--rows", "--encoding", "--delimiter",
+                "--decimal", "--na", "--json"],
     "anonymize": [
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
         "--hierarchy", "--missing", "--bins", "--method", "--option", "--effort", "--seed", "--rows", "--encoding",
-        "--delimiter", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken", "--sign", "--verbose", "--json",
+        "--delimiter", "--decimal", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken", "--sign",
+        "--verbose", "--json",
     ],
     "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--verbose", "--json"],
     "verify": ["--key", "--verbose", "--json"],
     "check": [
-        "--quasi", "--guarantee", "--sensitive", "--rows", "--encoding", "--delimiter", "--na", "--verbose", "--json",
+        "--quasi", "--guarantee", "--sensitive", "--rows", "--encoding", "--delimiter", "--decimal", "--na",
+        "--verbose", "--json",
     ],
     "utility": [
         "--table", "--hierarchy", "--missing", "--rows", "--queries", "--attributes", "--seed", "--verbose", "--json",

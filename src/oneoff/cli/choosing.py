@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oneoff.cli import options
-from oneoff.cli.output import WIDTH, print_json, print_lines
+from oneoff.cli.output import WIDTH, notify, print_json, print_lines
 
 if TYPE_CHECKING:
     from oneoff.catalog import Method
@@ -29,15 +29,23 @@ def profile(
     rows: options.Rows = None,
     encoding: options.Encoding = "utf-8",
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     na: options.NaTexts = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Look before you publish: who is unique, which columns make them so, which roles columns may have."""
     from oneoff.report.profile_page import profile_page
+    from oneoff.table.columns import is_text
     from oneoff.table.profile import profile as profile_table
     from oneoff.table.read import read_frame
+    from oneoff.table.textfile import decimal_commas
 
-    frame = read_frame(source, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na))
+    frame = read_frame(
+        source, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na), decimal=decimal or "."
+    )
+    for name in frame.column_names:
+        for notice in decimal_commas(name, frame[name]) if is_text(frame[name].type) else ():
+            notify(notice)
     found = profile_table(frame, quasi=options.names(quasi) or None, sensitive=sensitive, population=population)
     if as_json:
         print_json(found.as_dict())
@@ -63,6 +71,7 @@ def compare(
     rows: options.Rows = None,
     encoding: options.Encoding = "utf-8",
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     na: options.NaTexts = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -76,6 +85,7 @@ def compare(
         source, quasi=options.names(quasi), sensitive=sensitive, numeric=options.names(numeric),
         categorical=options.names(categorical), hierarchies=options.pairs(hierarchy, "--hierarchy"),
         missing=missing, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na),  # type: ignore[arg-type]
+        decimal=decimal or ".",
     )  # fmt: skip
     with progress_bar() as report:
         found = compare_methods(table, guarantee, methods=methods, seed=seed, report=report)

@@ -70,6 +70,7 @@ def check(
     rows: options.Rows = None,
     encoding: options.Encoding = "utf-8",
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     na: options.NaTexts = None,
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
@@ -78,7 +79,9 @@ def check(
     from oneoff.audit import check as check_table
     from oneoff.table.read import read_frame
 
-    frame = read_frame(source, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na))
+    frame = read_frame(
+        source, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na), decimal=decimal or "."
+    )
     verdict = check_table(frame, quasi=options.names(quasi), sensitive=sensitive, guarantee=guarantee)
     _tell(verdict, as_json, verbose)
 

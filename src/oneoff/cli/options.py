@@ -16,6 +16,7 @@ __all__ = [
     "Bins",
     "Categorical",
     "Csv",
+    "Decimal",
     "Delimiter",
     "Effort",
     "Encoding",
@@ -105,6 +106,7 @@ _ENCODING = "Encoding of text files, e.g. latin-1."
 Encoding = Annotated[str, typer.Option(help=_ENCODING)]
 JobEncoding = Annotated[str | None, typer.Option(help=_ENCODING)]
 Delimiter = Annotated[str | None, typer.Option(help="Delimiter of text files; found in the header by default.")]
+Decimal = Annotated[str | None, typer.Option(help="Decimal mark of numbers in text files: . (default) or ,")]
 NaTexts = Annotated[
     str | None, typer.Option("--na", help="Texts that mean a missing value, e.g. NA,? (default: empty).")
 ]
@@ -200,8 +202,8 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `anonymize` under the names of a job; what was not given is None, False or empty."""
     effort = [] if given["effort"] is None else [f"effort={given['effort']}"]
     lists = ("quasi", "identifiers", "keep", "numeric", "categorical")
-    as_given = ("guarantee", "sensitive", "missing", "bins", "method", "seed", "rows", "encoding", "delimiter", "csv",
-                "raw_csv", "overwrite")  # fmt: skip
+    as_given = ("guarantee", "sensitive", "missing", "bins", "method", "seed", "rows", "encoding", "delimiter",
+                "decimal", "csv", "raw_csv", "overwrite")  # fmt: skip
     return {
         "output": given["out"],
         "hierarchies": pairs(given["hierarchy"], "--hierarchy"),

@@ -73,6 +73,7 @@ def anonymize(
     rows: options.Rows = None,
     encoding: options.JobEncoding = None,
     delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     na: options.NaTexts = None,
     csv: options.Csv = False,
     raw_csv: options.RawCsv = False,

@@ -48,6 +48,7 @@ def read_table(
     delimiter: str | None = None,
     na: Sequence[str] = ("",),
     bins: int | None = None,
+    decimal: str = ".",
 ) -> Table:
     """Read a table about people and the role of every column.
 
@@ -60,11 +61,12 @@ def read_table(
     encoding, delimiter   of text files; the delimiter is found in the header unless given, the encoding never guessed
     na            the texts that stand for a missing value, in every kind of source
     bins          put the sensitive numbers into so many ranges, which are then what is protected and published
+    decimal       of numbers in text files: "." or ","
     """
     schema = Schema(quasi, sensitive, identifiers, keep, numeric, categorical)  # type: ignore[arg-type]
     if missing not in ("error", "drop", "category"):
         raise BadValue("unknown treatment of missing values", allowed="error, drop, category", got=repr(missing))
-    opened = open_source(source, rows, encoding, delimiter, na)
+    opened = open_source(source, rows, encoding, delimiter, na, decimal)
     schema.check_against(opened.names)
     trees = _trees(hierarchies or {}, schema, opened.names)
     frame = opened.load([*_protected(schema), *schema.keep])
@@ -76,7 +78,7 @@ def read_table(
             hint="check that the export finished, and that no filter left everybody out",
         )
     columns = {name: _column(name, frame[name], schema, trees.get(name)) for name in frame.column_names}
-    notices = _dropped_columns(schema.undeclared(opened.names))
+    notices = [*opened.notices, *_dropped_columns(schema.undeclared(opened.names))]
     if missing == "error":
         _refuse_missing(columns, schema)
     if missing == "drop":
@@ -93,9 +95,10 @@ def read_frame(
     encoding: str = "utf-8",
     delimiter: str | None = None,
     na: Sequence[str] = ("",),
+    decimal: str = ".",
 ) -> pa.Table:
     """The columns of a file or a dataframe as an Arrow table, read as `read_table` reads them, without roles."""
-    opened = open_source(source, rows, encoding, delimiter, na)
+    opened = open_source(source, rows, encoding, delimiter, na, decimal)
     return opened.load(list(opened.names))
 
 

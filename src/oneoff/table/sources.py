@@ -28,21 +28,26 @@ _ALL_ROWS = 2**53  # whoever asks for more means all there are
 
 @dataclass(frozen=True)
 class Source:
-    """A table whose column names are known and whose columns are read on demand."""
+    """A table whose column names are known and whose columns are read on demand; notices say what was guessed."""
 
     names: tuple[str, ...]
     origin: str
     load: Callable[[list[str]], pa.Table]
+    notices: tuple[str, ...] = ()
 
 
-def open_source(source: Any, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str]) -> Source:
+def open_source(
+    source: Any, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str], decimal: str = "."
+) -> Source:
     """A file or a dataframe, of which only the first so many rows are read; texts in `na` stand for missing values."""
     if rows is not None:
         rows = min(whole_number(rows, "rows", least=1, hint="it is how many to read"), _ALL_ROWS)
     if isinstance(na, str):
         na = (na,)
     opened = (
-        _open_path(Path(source), rows, encoding, delimiter, na) if _is_path(source) else _open_frame(source, rows, na)
+        _open_path(Path(source), rows, encoding, delimiter, na, decimal)
+        if _is_path(source)
+        else _open_frame(source, rows, na)
     )
     _refuse_twin_names(opened.names)
     return opened
@@ -52,12 +57,14 @@ def _is_path(source: Any) -> bool:
     return isinstance(source, str | os.PathLike)
 
 
-def _open_path(path: Path, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str]) -> Source:
+def _open_path(
+    path: Path, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str], decimal: str
+) -> Source:
     _refuse_no_file(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         return _open_parquet(path, rows, na)
-    names, load = open_text(path, rows, encoding, delimiter, na)
-    return Source(names, "polars", load)
+    names, load, notices = open_text(path, rows, encoding, delimiter, na, decimal)
+    return Source(names, "polars", load, notices)
 
 
 def _refuse_no_file(path: Path) -> None:

@@ -24,16 +24,18 @@ from oneoff.errors import BadValue, UnreadableFile, listing
 from oneoff.table.columns import MISSING_LABEL, dictionary_array, first_line, is_text, to_numpy
 from oneoff.table.table import Attribute
 
-__all__ = ["as_numbers", "nearly_numeric", "open_text"]
+__all__ = ["as_numbers", "decimal_commas", "nearly_numeric", "open_text"]
 
 _DELIMITERS = (",", ";", "\t", "|")
+_UNUSUAL = (";", "|")  # a guess that is told
+_DECIMALS = (".", ",")
 _BLOCK_BYTES = 1 << 24  # the longest line that can be read
 
 
 def open_text(
-    path: Path, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str]
-) -> tuple[tuple[str, ...], Callable[[list[str]], pa.Table]]:
-    """The column names of a text file, and a function that reads columns of it."""
+    path: Path, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str], decimal: str = "."
+) -> tuple[tuple[str, ...], Callable[[list[str]], pa.Table], tuple[str, ...]]:
+    """The column names of a text file, a function that reads columns of it, and what was guessed about it."""
     data = _utf8(path, encoding)
     if not data or data.isspace():
         raise UnreadableFile(
@@ -44,15 +46,26 @@ def open_text(
         )
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise BadValue("this delimiter is not possible", allowed="one character", got=repr(delimiter))
+    if decimal not in _DECIMALS:
+        raise BadValue("this decimal mark is not possible", allowed="a point or a comma", got=repr(decimal))
+    guessed = delimiter is None
     delimiter = delimiter or max(_DELIMITERS, key=lambda mark: len(_header(data, mark)))
+    if decimal == delimiter:
+        raise BadValue(
+            "the decimal mark cannot be the delimiter, too",
+            allowed="two different marks",
+            got=f"{decimal!r} for both",
+            hint="name the delimiter with delimiter= or --delimiter",
+        )
     names = tuple(_header(data, delimiter))
 
     def load(wanted: list[str]) -> pa.Table:
         texts = _parse(path, data, delimiter, names, wanted, na)
         texts = texts if rows is None else texts.slice(0, rows)
-        return pa.table({name: _typed_column(texts[name]) for name in wanted})
+        return pa.table({name: _typed_column(texts[name], decimal) for name in wanted})
 
-    return names, load
+    said = f"{path.name} is divided at {delimiter!r}; --delimiter (delimiter=) names another mark"
+    return names, load, (said,) if guessed and delimiter in _UNUSUAL and len(names) > 1 else ()
 
 
 def _utf8(path: Path, encoding: str) -> bytes:
@@ -142,17 +155,36 @@ def _bad_lines(path: Path, names: Sequence[str], got: str) -> UnreadableFile:
 
 _WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_COMMA_NUMBER = r"^-?[0-9]+(,[0-9]+)?$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
 _ZERO_FIRST = r"^-?0[0-9]"
 _LONG = r"^[0-9]{18}"
 
 
-def _typed_column(column: Any) -> Any:
+def _typed_column(column: Any, decimal: str) -> Any:
     """A column of texts as numbers or dates when every text is one and none would lose a digit."""
     encoded = dictionary_array(column)
-    values = _parsed(encoded.dictionary)
+    values = _parsed(encoded.dictionary if decimal == "." else _with_points(encoded.dictionary))
     return column if values is None else values.take(encoded.indices)
+
+
+def _with_points(texts: Any) -> Any:
+    """Numbers with a decimal comma as others write them; where there is a point as well nobody knows what it means."""
+    if pc.any(pc.match_substring(texts, ".")).as_py():
+        return texts
+    return pc.replace_substring(texts, ",", ".")
+
+
+def decimal_commas(name: str, texts: Any) -> list[str]:
+    """A notice for a column of numbers that are written with a decimal comma, and so are texts here."""
+    trimmed = pc.utf8_trim_whitespace(texts)
+    commas = pc.any(pc.match_substring(trimmed, ",")).as_py()
+    if not commas or not pc.all(pc.match_substring_regex(trimmed, _COMMA_NUMBER)).as_py():
+        return []
+    return [
+        f"column {name!r} has decimal commas and is read as categories; --decimal , (decimal=',') reads it as numbers"
+    ]
 
 
 def _parsed(texts: Any, codes_allowed: bool = True) -> Any:
@@ -211,7 +243,9 @@ def as_numbers(name: str, values: Any) -> Any:
             allowed="numbers, or ISO dates such as 2020-03-17",
             got=listing(repr(value) for value in sorted(values.filter(bad).to_pylist()))
             or "numbers that are too large or have too many digits",
-            hint="remove it from numeric, or name the texts that stand for a missing value with na= or --na",
+            hint="read it with --decimal , (decimal=',')"
+            if decimal_commas(name, values)
+            else "remove it from numeric, or name the texts that stand for a missing value with na= or --na",
         )
     return numbers
 
@@ -221,6 +255,9 @@ def nearly_numeric(attribute: Attribute) -> list[str]:
     if attribute.labels.dtype.kind != "O":
         return []
     texts = pa.array(attribute.labels, pa.large_string())
+    commas = decimal_commas(attribute.name, texts.filter(pc.not_equal(texts, MISSING_LABEL)))
+    if commas:
+        return commas
     number = pc.match_substring_regex(texts, _NUMBER).to_numpy(zero_copy_only=False)
     odd = [label for label in attribute.labels[~number] if label != MISSING_LABEL]
     if not odd or len(odd) * 10 > attribute.size:
