@@ -62,3 +62,29 @@ def test_methods_that_know_only_single_values_refuse_branches() -> None:
         with pytest.raises(MethodMismatch):
             publish(people, "hierarchy-beta-likeness:3", method=method)
     assert publish(people, "hierarchy-beta-likeness:3", seed=1).release.method == "burel"
+
+
+def test_columns_that_go_out_unchanged_are_named() -> None:
+    """Also before the work; one that nearly names people is told apart."""
+    frame = PEOPLE.with_columns(
+        year=pl.Series([2020, 2021] * 10), household=pl.Series(range(20)) // 3, cents=pl.Series(range(20)) * 1.01
+    )
+    told: list[str] = []
+    kept = table(frame, keep=["year", "household", "cents"])
+    notices = publish(kept, "k-anonymity:2", seed=1, warn=told.append).notices
+    assert notices[0] == (
+        "published unchanged, because they are to be kept, and covered by no promise: year, household, cents"
+    )
+    near = [notice for notice in notices if "is published unchanged and nearly unique" in notice]
+    assert [notice.split("'")[1] for notice in near] == ["household", "cents"]
+    assert "20 of 20 people share their value with fewer than 4 others" in near[0]
+    assert told == list(notices)
+    plain = publish(table(frame, keep=["year"]), "k-anonymity:2", seed=1).notices
+    assert not [notice for notice in plain if "nearly unique" in notice], "a year is shared by many"
+    assert publish(table(), "k-anonymity:2", seed=1).notices == ()
+
+
+def test_a_kept_column_with_gaps_is_looked_at_all_the_same() -> None:
+    frame = PEOPLE.with_columns(code=pl.Series([None, *range(19)]))
+    notices = publish(table(frame, keep=["code"]), "k-anonymity:2", seed=1).notices
+    assert any("'code' is published unchanged and nearly unique: 20 of 20" in notice for notice in notices)

@@ -24,6 +24,7 @@ from oneoff.plans import Channel, Cover, Links, Partition, Tally
 from oneoff.public import public_information
 from oneoff.releases import Published
 from oneoff.table import Table
+from oneoff.table.classes import SMALL
 from oneoff.table.domain import with_domain
 from oneoff.utility import utility
 
@@ -105,8 +106,9 @@ def publish(
     seed = secrets.randbits(128) if seed is None else checked_seed(seed)
     rng = _generator(seed, table)
     warning = order.said(order.method.forewarn)
-    if warning and warn is not None:
-        warn(warning)
+    for text in (warning, *_unchanged(table)):
+        if text and warn is not None:
+            warn(text)
     say("grouping", 0.0)
     plan = _planned(order, rng, say)
     caution = order.said(order.method.caution)
@@ -187,9 +189,32 @@ def _notices(order: _Order, warnings: list[str], plan: Plan) -> tuple[str, ...]:
     table, model = order.table, order.model
     if order.seeded and order.method.form in ("tallied", "perturbed"):
         warnings = [*warnings, _SEEDED]
-    told = (_many_numbers(table, model), _unprotected(table, model), _nothing_promised(table, model), *warnings)
+    told = (
+        *_unchanged(table),
+        _many_numbers(table, model),
+        _unprotected(table, model),
+        _nothing_promised(table, model),
+        *warnings,
+    )
     said = [notice for notice in told if notice]
     return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally) else ()))
+
+
+def _unchanged(table: Table) -> list[str]:
+    """Columns to keep go out as they are, whatever is promised; one that nearly names people is said to."""
+    if table.kept is None:
+        return []
+    names = listing([attribute.name for attribute in table.keep], limit=20)
+    said = [f"published unchanged, because they are to be kept, and covered by no promise: {names}"]
+    for attribute, codes in zip(table.keep, table.kept.T, strict=True):
+        sizes = np.bincount(codes - codes.min())
+        few = int(sizes[sizes < SMALL].sum())
+        if 2 * few >= table.rows:
+            said.append(
+                f"{attribute.name!r} is published unchanged and nearly unique: {few:,} of {table.rows:,} people share "
+                f"their value with fewer than {SMALL - 1} others, so who knows it finds their record"
+            )
+    return said
 
 
 def _many_numbers(table: Table, model: Model) -> str:
