@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import oneoff
 from oneoff.audit import Verdict
 from oneoff.catalog import METHODS
 from oneoff.models.adversary import Adversary
@@ -49,6 +51,16 @@ def test_a_page_says_the_same_of_an_insider_everywhere(
         assert "know the method" not in left_open(outcome.verdict)
         assert "how the groups were formed" not in page
     assert checked_against(outcome.verdict) in outcome.verdict.sentence()
+
+
+def test_sentences_about_adversaries_stand_in_one_file() -> None:
+    """What nobody checked, and who an insider is, is worded once: two wordings contradicted each other on one page."""
+    package = Path(oneoff.__file__).parent
+    files = [path for path in package.rglob("*") if path.suffix in (".py", ".html") and path.name != "adversary.py"]
+    assert len(files) > 200
+    for words in ("was not checked", "(an insider)", "how the groups were formed"):
+        assert [path.name for path in files if words in " ".join(path.read_text(encoding="utf-8").split())] == []
+        assert words in (package / "models" / "adversary.py").read_text(encoding="utf-8")
 
 
 def _verdict(promise: str, method: str) -> Verdict:

@@ -86,10 +86,7 @@ def what_it_means(verdict: Verdict) -> str:
 def left_open(verdict: Verdict) -> str:
     """What nobody looked at. Nobody is named here whom the verdict says to be held off."""
     if verdict.attacks:
-        return (
-            "Somebody who also knows how the groups were formed (an insider) can conclude more. The attacks on this "
-            "page were tried; there may be better ones."
-        )
+        return f"{Adversary.NOBODY.unchecked} The attacks on this page were tried; there may be better ones."
     claimed = verdict.stands_against if verdict.holds else ""
     return verdict.against.left_open(claimed or Adversary.NOBODY)
 
