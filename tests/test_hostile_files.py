@@ -160,6 +160,17 @@ def test_texts_stored_once_are_read_as_long_as_they_fit(tmp_path: Path, monkeypa
     assert pa.total_allocated_bytes() - before < 10_000_000
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.list_(pa.string())])
+def test_texts_of_every_type_are_measured(kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = ["x" * 20_000] if pa.types.is_list(kind) else b"x" * 20_000 if kind == pa.binary() else "x" * 20_000
+    pq.write_table(pa.table({"age": pa.array([value] * 500, kind)}), tmp_path / "texts.parquet")
+    monkeypatch.setenv(LIMIT, "4000000")
+    with pytest.raises(UnreadableFile, match="takes 4,"):
+        read_parquet(tmp_path / "texts.parquet")
+    monkeypatch.setenv(LIMIT, "30000000")
+    assert read_parquet(tmp_path / "texts.parquet").num_rows == 500
+
+
 def test_what_fits_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long_texts(tmp_path / "texts.parquet", 500, 2_000)
     whole = pq.read_table(tmp_path / "texts.parquet")

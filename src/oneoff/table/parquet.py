@@ -2,7 +2,7 @@
 
 A small file can be a large table: a thousand million equal cells are a few bytes of Parquet. So rows, columns and the
 sizes of unpacked pages are taken from its metadata first. Texts that a file stores once and shows in many rows have no
-size there; these are read a stretch at a time, for as long as they fit.
+size there: their lengths are added up first, and what might be too much is read a stretch at a time, while it fits.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from oneoff.errors import BadValue, UnreadableFile
@@ -25,6 +26,7 @@ _DEFAULT = 4 << 30
 _CELL = 8  # bytes that any cell takes, whatever its type: no less than a place in an array
 _TEXTS = "BYTE_ARRAY"
 _MOST_ROWS = 8_192  # of a stretch
+_ODD = (pa.types.is_nested, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)  # read in stretches
 
 
 def most_bytes() -> int:
@@ -40,7 +42,7 @@ def most_bytes() -> int:
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """A file, or some columns of it."""
     with open_parquet(path) as file:
-        return read_columns(file, list(file.schema_arrow.names if columns is None else columns), path.name)
+        return read_columns(file, list(file.schema_arrow.names if columns is None else columns), path)
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
@@ -48,11 +50,11 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path, memory_map=False)
 
 
-def read_columns(file: pq.ParquetFile, names: list[str], what: str, rows: int | None = None) -> pa.Table:
+def read_columns(file: pq.ParquetFile, names: list[str], path: Path, rows: int | None = None) -> pa.Table:
     """Columns of an open file, in the order in which they are named, or an error before they fill the memory."""
-    most, metadata = most_bytes(), file.metadata
+    most, metadata, what = most_bytes(), file.metadata, path.name
     texts = _refuse_large(metadata, names, what, most, rows)
-    if rows is None and metadata.num_rows * texts <= most:
+    if rows is None and (metadata.num_rows * texts <= most or _texts_fit(path, file, names, most)):
         return file.read(columns=names).select(names)
     step = max(1, min(_MOST_ROWS, rows or _MOST_ROWS, most // (4 * max(texts, 1))))
     batches = _while_they_fit(file.iter_batches(step, columns=names), what, most, rows)
@@ -78,6 +80,26 @@ def _refuse_large(metadata: Any, names: list[str], what: str, most: int, rows: i
     if total > most:
         raise _too_large(what, total, most)
     return texts
+
+
+def _texts_fit(path: Path, file: pq.ParquetFile, names: list[str], most: int) -> bool:
+    """Whether all texts fit, going by their lengths: they are read as the file stores them, each but once."""
+    types = {name: file.schema_arrow.field(name).type for name in names}
+    if any(odd(kind) for kind in types.values() for odd in _ODD):
+        return False
+    texts = [name for name, kind in types.items() if pa.types.is_string(kind)]
+    with pq.ParquetFile(path, read_dictionary=texts) as again:
+        return sum(_unpacked(again.read(columns=[name]).column(0)) for name in texts) <= most // 2
+
+
+def _unpacked(column: Any) -> int:
+    """The bytes of a column of texts, once each is written out."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    return sum(
+        pc.sum(pc.binary_length(chunk.dictionary).cast(pa.int64()).take(chunk.indices)).as_py() or 0
+        for chunk in column.chunks
+    )
 
 
 def _while_they_fit(batches: Iterable[Any], what: str, most: int, rows: int | None) -> Iterator[Any]:

@@ -113,7 +113,7 @@ def _open_parquet(path: Path, rows: int | None, na: Sequence[str]) -> Source:
 
     def load(names: list[str]) -> pa.Table:
         try:
-            return _without_na(read_columns(file, names, repr(path.name), rows), na)
+            return _without_na(read_columns(file, names, path, rows), na)
         except (pa.ArrowException, OSError) as error:
             raise _broken_parquet(path, error) from error
 
