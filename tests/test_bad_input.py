@@ -250,7 +250,7 @@ def test_very_long_texts_work_and_are_never_printed(tmp_path: Path) -> None:
     answer = anonymize(tmp_path / "people.csv", "--csv", guarantee="l-diversity:2")
     assert answer.status == 0
     assert LONG[:1000] not in answer.out + answer.err
-    assert shell("verify", tmp_path / "out").status == 4
+    assert shell("verify", tmp_path / "out").status == 0
     shown = pl.read_parquet(tmp_path / "out" / "public" / "data.parquet")["disease"]
     assert sorted(shown) == sorted(frame["disease"]), "the release is not cut"
     arguments = ("check", tmp_path / "people.csv", "--quasi", "age", "--sensitive", "disease")

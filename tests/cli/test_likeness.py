@@ -40,7 +40,7 @@ def test_groups_keep_their_promise_and_lose_little(
     found = oneoff("anonymize", *arguments, "--out", out, "--json").json
     assert (found["holds"], found["method"], found["stands_against"]) == (True, method, "reader")
     assert found["gcp"] <= most
-    assert oneoff("verify", out / "public").status == 4
+    assert oneoff("verify", out / "public").status == 0
     assert oneoff("audit", out).status == 0
 
 
@@ -52,5 +52,5 @@ def test_perturbed_values_of_real_people_verify_and_are_all_there(
     arguments = (*tables[table], "--guarantee", "beta-likeness:4", "--rows", 40_000)
     found = oneoff("anonymize", *arguments, "--method", "perturbation", "--seed", 1, "--out", out, "--json").json
     assert (found["holds"], found["stands_against"], found["gcp"]) == (True, "anyone", 0)
-    assert oneoff("verify", out / "public").status == 4
+    assert oneoff("verify", out / "public").status == 0
     assert oneoff("query", out, "age >= 0", "--json").json["count"] == found["rows"]

@@ -137,11 +137,13 @@ def test_what_chance_did_is_a_condition_and_no_finding(people: Path, tmp_path: P
 # --- who vouches for it
 
 
-def test_three_answers_have_three_statuses(made: Path, keys: Path, public: Path) -> None:
+def test_answers_have_statuses_of_their_own(made: Path, keys: Path, public: Path) -> None:
     signed = oneoff("verify", made / "signed" / "public", "--key", keys / "steward.pub", "--json")
     assert (signed.status, signed.json["outcome"], signed.json["holds"]) == (0, "holds", True)
     alone = oneoff("verify", public, "--json")
-    assert (alone.status, alone.json["outcome"], alone.json["holds"]) == (4, UNVOUCHED, True)
+    assert (alone.status, alone.json["outcome"], alone.json["holds"]) == (0, UNVOUCHED, True)
+    asked = oneoff("verify", public, "--key", keys / "steward.pub", "--json")
+    assert (asked.status, asked.json["outcome"]) == (4, UNVOUCHED), "who names a key wants it"
     forge(public, {"method": "magic"})
     forged = oneoff("verify", public, "--json")
     assert (forged.status, forged.json["outcome"], forged.json["holds"]) == (1, "does not hold", False)
@@ -158,7 +160,7 @@ def test_the_owner_of_the_key_is_named(made: Path, keys: Path) -> None:
 
 def test_a_signature_that_nobody_asked_about_proves_nothing(made: Path, public: Path, keys: Path) -> None:
     signed = oneoff("verify", made / "signed" / "public")
-    assert (signed.status, "it is signed, and --key PUB says" in line(signed)) == (4, True)
+    assert (signed.status, "it is signed, and --key PUB says" in line(signed)) == (0, True)
     unsigned = oneoff("verify", public, "--key", keys / "steward.pub")
     assert (unsigned.status, "Nobody vouches for it: it is not signed" in line(unsigned)) == (4, True)
     assert not library.verify(public, keys / "steward.pub").holds, "who names a key wants it"

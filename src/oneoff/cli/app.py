@@ -34,7 +34,7 @@ promise holds in the file that goes out.
   oneoff methods                               which methods there are, and their options
 
 Exit status: 0 done and the promise holds, 1 the promise does not hold, 2 bad input or a promise nothing can keep,
-3 a defect of oneoff itself, 4 (verify) the promise holds, but nobody vouches for where the files come from.""",
+3 a defect of oneoff itself, 4 (verify --key) the promise holds, but nobody vouches for where the files come from.""",
 )
 
 

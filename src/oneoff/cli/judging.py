@@ -44,8 +44,8 @@ def verify(
     their promise takes the table and the private half, and only hashes, columns and prior are checked. That, too, is
     exit status 1; --json tells it by "checkable": false.
 
-    Exit status: 0 the promise holds and the owner of the key vouches for the files, 4 it holds, but nobody vouches
-    for where the files come from (no signature, or no key), 1 it does not hold, or the signature is another's.
+    Exit status: 0 the promise holds and, with --key, its owner vouches for the files; 4 it holds, but there is no
+    signature to compare with the key; 1 it does not hold, or the signature is another's.
     """
     from oneoff.inspection import verify_folder
 
