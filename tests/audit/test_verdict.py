@@ -285,3 +285,12 @@ def test_json_of_a_verdict_is_plain(people: Table) -> None:
     verdict = oneoff.audit(oneoff.anonymize(people, "k-anonymity:4+l-diversity:2"), people)
     text = json.dumps(verdict.as_dict(), allow_nan=False)
     assert {"holds", "worst", "witness", "levels", "parts", "risk_before", "risk_after"} <= set(json.loads(text))
+
+
+def test_groups_against_an_insider_say_what_a_model_can_learn(people: Table) -> None:
+    """Of values in groups only: identity alone, and tallies, need no such word."""
+    groups = oneoff.anonymize(people, "beta-likeness:9", method="transversal", seed=1)
+    assert "of people outside" in " ".join(oneoff.audit(groups, people).remarks)
+    for guarantee, method in (("k-anonymity:4", "mondrian"), ("beta-likeness:9", "mondrian")):
+        release = oneoff.anonymize(people, guarantee, method=method, seed=1)
+        assert oneoff.audit(release, people).remarks == ()

@@ -10,6 +10,7 @@ import numpy as np
 
 from oneoff.audit.verdict import Verdict
 from oneoff.models import Model, parse
+from oneoff.models.adversary import LEARNT, Adversary
 from oneoff.releases import Published, of_kind
 from oneoff.table import Table
 from oneoff.table.classes import Risk, risk_of_classes
@@ -29,4 +30,12 @@ def audit(release: Published, table: Table | None = None, guarantee: str | Model
     judge: Callable[[Any, Table | None, Model, Risk | None], Verdict]
     judge = of_kind("oneoff.audit", "judge", release, "there is no audit of")
     verdict = judge(release, table, model, before)
-    return replace(verdict, stands_against=verdict.stands_against or release.against)
+    learnt = (LEARNT,) if _in_groups(verdict, release) else ()
+    against = verdict.stands_against or release.against
+    return replace(verdict, stands_against=against, remarks=(*verdict.remarks, *learnt))
+
+
+def _in_groups(verdict: Verdict, release: Published) -> bool:
+    """Were values counted in groups that are said to tell an insider no more?"""
+    values = any(part.about != "identity" for part in release.model.parts())
+    return values and verdict.against is Adversary.READER and release.against is Adversary.INSIDER

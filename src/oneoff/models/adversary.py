@@ -13,7 +13,7 @@ from typing import Any
 from oneoff.models.identity import DeltaProbability, KAnonymity
 from oneoff.models.model import Model
 
-__all__ = ["IDENTITY", "Adversary", "Claim"]
+__all__ = ["IDENTITY", "LEARNT", "Adversary", "Claim"]
 
 IDENTITY = frozenset({KAnonymity.name, DeltaProbability.name})  # promises for which no sensitive value matters
 
@@ -98,6 +98,14 @@ class Claim:
         if self.option is None:
             return ()
         return self.option[1] if isinstance(self.option[1], tuple) else (self.option[1],)
+
+
+LEARNT = (
+    "Who learns from a release in groups what people with such quasi-identifiers are like can tell members of a group "
+    "apart, and knows more than its shares say: with a ceiling of 20 % (l-diversity:5) such a model named 30 to 34 % "
+    "of the values of people in two census tables, and 15 to 25 % of those of people outside. Tallies bound that "
+    "difference."
+)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from unicodedata import combining, east_asian_width
 
 from oneoff.audit import Verdict
-from oneoff.models.adversary import Adversary
+from oneoff.models.adversary import LEARNT, Adversary
 from oneoff.report.words import (
     level_text,
     meaning_of,
@@ -68,7 +68,7 @@ def _brief(verdict: Verdict) -> Iterator[str]:
     if verdict.unjudged:
         return
     yield from _problems(verdict, _FEW)
-    yield from verdict.remarks[:1]  # the others with all that was measured
+    yield from [remark for remark in verdict.remarks if remark != LEARNT][:1]  # the others with all that was measured
     yield ""
     yield from itertools.islice(_promised(verdict), _FEW)
     if len(verdict.parts) > _FEW:
