@@ -1,85 +1,16 @@
-"""What is measured: the tables, the cases with the floors they must keep, and the figures of others."""
+"""What is measured: the cases with the floors they must keep, and the figures of others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
 
-__all__ = ["BLOCKS", "CASES", "REFERENCES", "TABLES", "Block", "Case", "Source"]
+import recipients
+from case import Block, Case
 
-
-@dataclass(frozen=True)
-class Source:
-    """A table: its file among the real tables (empty for the generated one), and the roles of its columns."""
-
-    file: str
-    quasi: tuple[str, ...]
-    sensitive: str
-    numeric: tuple[str, ...] = ()
-
-    def roles(self) -> dict[str, Any]:
-        categorical = [name for name in self.quasi if name not in self.numeric]
-        return {
-            "quasi": self.quasi,
-            "sensitive": self.sensitive,
-            "numeric": self.numeric,
-            "categorical": categorical,
-        }
-
-
-_CENSUS_QUASI = ("age", "gender", "education", "marital", "race", "workclass", "country")
-_ADULT_QUASI = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
-_COVID_QUASI = ("AGE", "SEX", "MEDICAL_UNIT", "USMER", "PATIENT_TYPE", "PREGNANT")
-
-TABLES = {
-    "census": Source("census_sal500k.parquet", _CENSUS_QUASI, "salary", ("age", "education")),
-    "census3": Source("census_sal500k.parquet", ("age", "gender", "education"), "salary", ("age", "education")),
-    "occupations": Source("census_occ100k.parquet", _CENSUS_QUASI, "occupation", ("age", "education")),
-    "adult": Source("adult.parquet", _ADULT_QUASI, "occupation", ("age",)),
-    "covid": Source("covid_mexico_2020.parquet", _COVID_QUASI, "CLASIFFICATION_FINAL", ("AGE",)),
-    "sample": Source("", _CENSUS_QUASI, "occupation", ("age",)),
-}
-
-
-@dataclass(frozen=True)
-class Case:
-    """One measurement in a process of its own.
-
-    verb, given  the function of `measure` and its arguments
-    floors       the most that a figure may be: cpu and audit in CPU seconds, wall in seconds, mb, gcp
-    after        the case that leaves the files this one works on
-    then         a function of `measure` that completes the result in a second process
-    rival        another tool: measured where it can be imported
-    slow         measured only when it is named
-    breaks       the release is known to break its promise, and the audit must find that
-    """
-
-    block: str
-    name: str
-    verb: str
-    given: Mapping[str, Any]
-    floors: Mapping[str, float] = field(default_factory=dict)
-    after: str = ""
-    then: str = ""
-    rival: str = ""
-    slow: bool = False
-    breaks: bool = False
-
-    @property
-    def file(self) -> str:
-        """The real table it needs, if any."""
-        table = self.given.get("table")
-        return TABLES[table].file if table else ""
-
-
-@dataclass(frozen=True)
-class Block:
-    title: str
-    meaning: str
-
+__all__ = ["BLOCKS", "CASES", "REFERENCES"]
 
 BLOCKS = {
+    **recipients.BLOCKS,
     "census": Block(
         "CENSUS, 500,000 people, 7 quasi-identifiers, 50 salaries",
         "CPU s and wall s are those of one `oneoff.anonymize`, which groups, generalizes, audits and measures; the "
@@ -90,7 +21,8 @@ BLOCKS = {
         "CENSUS: files and the whole command",
         "What surrounds the method on the k-anonymity:10 release of the 500,000 people: reading the Parquet file, "
         "writing both halves of the release, the recipient's check from the folder, and `oneoff anonymize` from "
-        "start to exit with everything in it (start of Python, report page with plots, CSV).",
+        "start to exit with everything in it (start of Python, report page with plots, CSV); then the same "
+        "for beta-likeness:3+k-anonymity:10 by tallies.",
     ),
     "adult": Block(
         "ADULT, 30,162 people, 7 quasi-identifiers, occupation sensitive",
@@ -114,7 +46,8 @@ BLOCKS = {
     ),
     "growth": Block(
         "Groups: growth with the number of people",
-        "l-diversity:10 with default settings on the first rows of SAL; five million generated people, effort=fast.",
+        "transversal and packing: l-diversity:10 with default settings on the first rows of SAL; five million "
+        "generated people, effort=fast. tallies: beta-likeness:3+k-anonymity:10 on generated people.",
     ),
     "likeness": Block(
         "beta-likeness and t-closeness: burel, sabre and perturbation (paper 001) beside Mondrian",
@@ -176,6 +109,8 @@ def _files() -> Iterator[Case]:
     whole, given = "files whole command", {"table": "census", "rows": 500_000}
     yield Case("files", "files read parquet", "read", given)
     yield Case("files", whole, "command", given)
+    tallies = {**given, "guarantee": "beta-likeness:3+k-anonymity:10", "method": "tallies"}
+    yield Case("files", f"{whole}, tallies", "command", tallies, {"cpu": 9.0, "mb": 600.0})
     yield Case("files", "files write without report", "write", given)
     yield Case("files", "files verify from disk", "verify", given, after=whole)
 
@@ -289,6 +224,9 @@ def _growth() -> Iterator[Case]:
             yield Case("growth", f"growth {method} {rows // 1000}K", "anonymize", given)
         given = {"table": "sample", "rows": 5_000_000, "method": method, "guarantee": _TEN, "effort": "fast"}
         yield Case("growth", f"growth {method} 5M", "anonymize", given, slow=True)
+    for rows, label in ((10_000, "10K"), (100_000, "100K"), (500_000, "500K"), (1_000_000, "1M"), (5_000_000, "5M")):
+        given = {"table": "sample", "rows": rows, "method": "tallies", "guarantee": "beta-likeness:3+k-anonymity:10"}
+        yield Case("growth", f"growth tallies {label}", "anonymize", given)
 
 
 def _likeness() -> Iterator[Case]:
@@ -362,8 +300,8 @@ def _rivals() -> Iterator[Case]:
 
 
 CASES = (
-    *_census(), *_files(), *_adult(), *_each(), *_groups(), *_growth(), *_likeness(), *_buckets(), *_cover(),
-    *_million(), *_start(), *_rivals(),
+    *recipients.cases(), *_census(), *_files(), *_adult(), *_each(), *_groups(), *_growth(), *_likeness(),
+    *_buckets(), *_cover(), *_million(), *_start(), *_rivals(),
 )  # fmt: skip
 
 REFERENCES = (

@@ -13,68 +13,21 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cases import TABLES
+from boosting import boost
+from clock import SLICE, Figures, clock, peak_mb
+from counting import count
+from guessing import guess
+from sources import TABLES, frame_of, rest_of, table_of
 
 __all__ = ["VERBS"]
 
-Figures = dict[str, Any]
-SLICE = 2_000  # rows of the warm-up
 NOMINAL = {"age": 79, "gender": 2, "education": 17, "marital": 6, "race": 9, "workclass": 10, "country": 83}
 COMMAND = (sys.executable, "-c", "from oneoff.cli.main import main; main()")
-
-
-@contextmanager
-def clock() -> Iterator[Figures]:
-    """CPU seconds of all threads and wall seconds of what happens inside."""
-    figures: Figures = {}
-    cpu, wall = time.process_time(), time.perf_counter()
-    yield figures
-    figures |= {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
-
-
-def peak_mb(who: int = resource.RUSAGE_SELF) -> float:
-    """The most memory the process ever held: interpreter, libraries, tables and all."""
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(who).ru_maxrss / unit
-
-
-def _table(name: str, data: str, rows: int | None) -> Any:
-    import oneoff
-
-    source = TABLES[name]
-    if name == "sample":
-        return oneoff.read_table(oneoff.sample(rows or 10_000, seed=1), **source.roles())
-    if name == "adult":
-        frame = _adult_frame(data)
-        return oneoff.read_table(frame if rows is None else frame.slice(0, rows), **source.roles())
-    return oneoff.read_table(Path(data) / source.file, rows=rows, **source.roles())
-
-
-def _rest(name: str, data: str, rows: int) -> Any:
-    """The rows after the first so many, as a table that is public."""
-    import pyarrow.parquet as pq
-
-    import oneoff
-
-    frame = pq.read_table(Path(data) / TABLES[name].file)
-    return oneoff.read_table(frame.slice(rows), **TABLES[name].roles())
-
-
-def _adult_frame(data: str) -> Any:
-    """The training part without incomplete rows: 30,162 people, the subset everybody uses."""
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    source = TABLES["adult"]
-    columns = [*source.quasi, source.sensitive]
-    frame = pq.read_table(Path(data) / source.file, columns=[*columns, "split"])
-    return frame.filter(pc.equal(frame["split"].cast("string"), "train")).select(columns).drop_null()
 
 
 def anonymize(table: str, method: str, guarantee: str, data: str, work: str, **more: Any) -> Figures:
@@ -87,10 +40,10 @@ def anonymize(table: str, method: str, guarantee: str, data: str, work: str, **m
     short = {name: value for name, value in more.items() if name not in ("blocks", "public", "effort")}
     if method == "transversal":
         short |= {"pilot": 0.3}  # which also compiles what plans the buckets
-    oneoff.anonymize(_table(table, data, SLICE), guarantee, method=method, seed=1, **short)
-    base, people = peak_mb(), _table(table, data, rows)
+    oneoff.anonymize(table_of(table, data, SLICE), guarantee, method=method, seed=1, **short)
+    base, people = peak_mb(), table_of(table, data, rows)
     if more.get("public") == "rest":
-        more["public"] = _rest(table, data, people.rows)
+        more["public"] = rest_of(table, data, people.rows)
     with clock() as figures:
         release = oneoff.anonymize(people, guarantee, method=method, seed=1, **more)
         if writes:
@@ -125,14 +78,14 @@ def randomize(rows: int, k: int, data: str, work: str) -> Figures:
 def _leave(release: Any, data: str, path: Path) -> None:
     import pyarrow.parquet as pq
 
-    pq.write_table(_adult_frame(data), path.with_suffix(".parquet"))
+    pq.write_table(frame_of("adult", data), path.with_suffix(".parquet"))
     release.write(path.with_name(f"{path.name}-release"), csv=True, overwrite=True)
 
 
 def read(table: str, data: str, work: str, rows: int) -> Figures:
-    _table(table, data, SLICE)
+    table_of(table, data, SLICE)
     with clock() as figures:
-        people = _table(table, data, rows)
+        people = table_of(table, data, rows)
     return figures | {"mb": peak_mb(), "rows": people.rows}
 
 
@@ -140,19 +93,22 @@ def write(table: str, data: str, work: str, rows: int) -> Figures:
     """Both halves without the report page, whose plots cost more than the records."""
     import oneoff
 
-    release = oneoff.anonymize(_table(table, data, rows), "k-anonymity:10", method="mondrian", seed=1)
+    release = oneoff.anonymize(table_of(table, data, rows), "k-anonymity:10", method="mondrian", seed=1)
     plain = {name: content for name, content in release.private_half().items() if name != "report.html"}
     with clock() as figures:
         replace(release, private_half=lambda: plain).write(Path(work) / "census-written", overwrite=True)
     return figures | {"rows": release.rows}
 
 
-def command(table: str, data: str, work: str, rows: int) -> Figures:
+def command(
+    table: str, data: str, work: str, rows: int, guarantee: str = "k-anonymity:10", method: str = "auto"
+) -> Figures:
     """`oneoff anonymize` as a steward types it; a short run before fills the cache of compiled loops."""
-    out = Path(work) / "census-release"
-    _anonymize_command(table, data, out, SLICE)
+    out = Path(work) / ("census-release" if method == "auto" else f"{method}-release")
+    asked = [f"--guarantee={guarantee}", f"--method={method}", f"--out={out}"]
+    _anonymize_command(table, data, asked, SLICE)
     before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    summary = _anonymize_command(table, data, out, rows)
+    summary = _anonymize_command(table, data, asked, rows)
     wall = time.perf_counter() - wall
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -160,10 +116,10 @@ def command(table: str, data: str, work: str, rows: int) -> Figures:
     return {"cpu": cpu, "wall": wall, "mb": peak_mb(resource.RUSAGE_CHILDREN)} | found
 
 
-def _anonymize_command(table: str, data: str, out: Path, rows: int) -> Figures:
+def _anonymize_command(table: str, data: str, asked: list[str], rows: int) -> Figures:
     roles = TABLES[table].roles()
     flags = [f"--{role}={names if isinstance(names, str) else ','.join(names)}" for role, names in roles.items()]
-    tail = ["--guarantee=k-anonymity:10", f"--out={out}", f"--rows={rows}", "--csv", "--overwrite", "--json"]
+    tail = [*asked, f"--rows={rows}", "--csv", "--overwrite", "--json"]
     source = str(Path(data) / TABLES[table].file)
     done = subprocess.run([*COMMAND, "anonymize", source, *flags, *tail], check=True, stdout=subprocess.PIPE)
     summary: Figures = json.loads(done.stdout)
@@ -262,7 +218,7 @@ def score(table: str, data: str, work: str) -> Figures:
     import oneoff
 
     source = TABLES[table]
-    shown, people = pq.read_table(Path(work) / "anonypy.parquet"), _table(table, data, None)
+    shown, people = pq.read_table(Path(work) / "anonypy.parquet"), table_of(table, data, None)
     verdict = oneoff.check(shown, quasi=source.quasi, sensitive=source.sensitive, guarantee="k-anonymity:10")
     losses = [_mean_loss(shown[attribute.name], attribute) for attribute in people.quasi]
     whole = sum(losses) / len(losses)
@@ -321,6 +277,9 @@ VERBS: dict[str, Callable[..., Figures]] = {
         show_help,
         first_release,
         check,
+        count,
+        boost,
+        guess,
         anonypy,
         score,
         pycanon,

@@ -1,9 +1,11 @@
 """Measure speed, memory and loss: `python benchmarks/run.py [--only NAME ...]`.
 
-Each case runs in a fresh process, so that its peak memory is its own. A table is printed as it goes; a whole run also
-writes results.md beside this file. The real tables are looked for beside the checkout or where ONEOFF_DATA points, and
-cases whose table is absent are skipped. Rivals are measured where they can be imported: in this interpreter, or in the
-one named by --rivals or ONEOFF_RIVALS. They pin older libraries than ours, so give them an environment of their own:
+Each case runs in a fresh process, so that its peak memory is its own. A table is printed as it goes. The figures are
+kept in results.json beside this file, and results.md is written from them: a run of some blocks or cases (`--only
+recipients`) puts its figures in place of theirs and leaves the others as they were. The real tables are looked for
+beside the checkout or where ONEOFF_DATA points, and cases whose table is absent are skipped. Rivals are measured where
+they can be imported: in this interpreter, or in the one named by --rivals or ONEOFF_RIVALS. They pin older libraries
+than ours, so give them an environment of their own:
 `python -m venv rivals && rivals/bin/pip install '.[bench]'`.
 """
 
@@ -23,7 +25,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from cases import BLOCKS, CASES, REFERENCES, Case
+from case import Case
+from cases import BLOCKS, CASES, REFERENCES
 
 HERE = Path(__file__).resolve().parent
 LIBRARIES = ("numpy", "numba", "pyarrow", "polars")
@@ -33,23 +36,31 @@ LIBRARIES = ("numpy", "numba", "pyarrow", "polars")
 class Column:
     title: str
     key: str
-    width: int
     text: Callable[[Any], str]
 
 
 COLUMNS = (
-    Column("rows", "rows", 9, lambda x: f"{x:,}"),
-    Column("CPU s", "cpu", 7, lambda x: f"{x:.2f}"),
-    Column("wall s", "wall", 7, lambda x: f"{x:.2f}"),
-    Column("base MB", "base", 8, lambda x: f"{x:.0f}"),
-    Column("peak MB", "mb", 8, lambda x: f"{x:.0f}"),
-    Column("GCP", "gcp", 7, lambda x: f"{x:.4f}"),
-    Column("AIL", "ail", 7, lambda x: f"{x:.4f}"),
-    Column("MSBS", "msbs", 7, lambda x: f"{x:.2f}"),
-    Column("ILoss", "iloss", 7, lambda x: f"{x:.3f}"),
-    Column("groups", "groups", 7, lambda x: f"{x:,}"),
-    Column("holds", "holds", 6, lambda x: "yes" if x else "NO"),
-    Column("audit s", "audit", 8, lambda x: f"{x:.2f}"),
+    Column("rows", "rows", lambda x: f"{x:,}"),
+    Column("CPU s", "cpu", lambda x: f"{x:.2f}"),
+    Column("wall s", "wall", lambda x: f"{x:.2f}"),
+    Column("base MB", "base", lambda x: f"{x:.0f}"),
+    Column("peak MB", "mb", lambda x: f"{x:.0f}"),
+    Column("median error", "median", lambda x: f"{x:.4f}"),
+    Column("mean error", "mean", lambda x: f"{x:.4f}"),
+    Column("AUC", "auc", lambda x: f"{x:.4f}"),
+    Column("accuracy", "accuracy", lambda x: f"{x:.4f}"),
+    Column("original", "original", lambda x: f"{x:.4f}"),
+    Column("lost", "lost", lambda x: f"{x:.4f}"),
+    Column("inside", "inside", lambda x: f"{x:.3f}"),
+    Column("outside", "outside", lambda x: f"{x:.3f}"),
+    Column("difference", "gain", lambda x: f"{x:.3f}"),
+    Column("GCP", "gcp", lambda x: f"{x:.4f}"),
+    Column("AIL", "ail", lambda x: f"{x:.4f}"),
+    Column("MSBS", "msbs", lambda x: f"{x:.2f}"),
+    Column("ILoss", "iloss", lambda x: f"{x:.3f}"),
+    Column("groups", "groups", lambda x: f"{x:,}"),
+    Column("holds", "holds", lambda x: "yes" if x else "NO"),
+    Column("audit s", "audit", lambda x: f"{x:.2f}"),
 )
 WORDS = {
     "cpu": "{:g} CPU s",
@@ -57,6 +68,11 @@ WORDS = {
     "mb": "{:g} MB",
     "gcp": "GCP {:g}",
     "audit": "audit {:g} s",
+    "median": "median {:g}",
+    "mean": "mean {:g}",
+    "lost": "{:g} lost",
+    "gain": "a difference of {:g}",
+    "accuracy": "accuracy {:g}",
 }
 NAME = max(len(case.name) for case in CASES) + 2
 
@@ -78,17 +94,24 @@ class Result:
         return "" if value is None else column.text(value)
 
     def missed(self) -> list[str]:
-        return [WORDS[key].format(most) for key, most in self.case.floors.items() if self.figures[key] > most]
+        over = [WORDS[key].format(most) for key, most in self.case.floors.items() if self.figures[key] > most]
+        under = [WORDS[key].format(least) for key, least in self.case.least.items() if self.figures[key] < least]
+        return over + under
 
     def remark(self) -> str:
-        """Why there is no result, or the floors and whether they are kept, or a note."""
+        """Why there is no result, or a note, and the floors and whether they are kept."""
         if self.skipped or self.failed:
             return f"skipped: {self.skipped}" if self.skipped else f"FAILED: {self.failed}"
-        if not self.case.floors:
-            return str(self.figures.get("note", ""))
-        allowed = ", ".join(WORDS[key].format(most) for key, most in self.case.floors.items())
-        missed = self.missed()
-        return f"at most {allowed}: " + (f"MISSED {', '.join(missed)}" if missed else "kept")
+        told = [str(self.figures["note"])] if self.figures.get("note") else []
+        limits = [
+            f"{word} {', '.join(WORDS[key].format(limit) for key, limit in limits.items())}"
+            for word, limits in (("at most", self.case.floors), ("at least", self.case.least))
+            if limits
+        ]
+        if limits:
+            missed = self.missed()
+            told.append(f"{', '.join(limits)}: " + (f"MISSED {', '.join(missed)}" if missed else "kept"))
+        return "; ".join(told)
 
 
 class Bench:
@@ -135,9 +158,10 @@ class Bench:
 # --- what is printed --------------------------------------------------------------------------------------------------
 
 
-def line(name: str, cells: Sequence[str], remark: str) -> str:
-    columns = "".join(f"{cell:>{column.width}}" for cell, column in zip(cells, COLUMNS, strict=True))
-    return f"{name:<{NAME}}{columns}  {remark}".rstrip()
+def line(result: Result) -> str:
+    """What there is of a result: no block has figures of all kinds."""
+    told = [f"{column.title} {cell}" for column, cell in zip(COLUMNS, result.cells(), strict=True) if cell]
+    return "  ".join([f"{result.case.name:<{NAME}}", *told, result.remark()]).rstrip()
 
 
 def measure_all(bench: Bench, cases: Iterable[Case]) -> list[Result]:
@@ -146,9 +170,8 @@ def measure_all(bench: Bench, cases: Iterable[Case]) -> list[Result]:
     for case in cases:
         if not results or results[-1].case.block != case.block:
             print(f"\n{BLOCKS[case.block].title}")
-            print(line("", [column.title for column in COLUMNS], ""))
         result = bench.run(case)
-        print(line(case.name, result.cells(), result.remark()), flush=True)
+        print(line(result), flush=True)
         results.append(result)
     return results
 
@@ -158,6 +181,7 @@ GROWTH = {
     "hilbert": "census hilbert k-anonymity",
     "transversal": "growth transversal",
     "packing": "growth packing",
+    "tallies": "growth tallies",
 }
 
 
@@ -217,7 +241,31 @@ def _processor() -> str:
     return models[0].partition(":")[2].strip() if models else platform.processor() or platform.machine()
 
 
-# --- what is written --------------------------------------------------------------------------------------------------
+# --- what is kept and written -----------------------------------------------------------------------------------------
+
+
+def kept() -> dict[str, Any]:
+    """The figures of earlier runs by case, and about the machine."""
+    path = HERE / "results.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return {"about": [], "later": {}, "cases": {}} | found
+
+
+def keep(results: Sequence[Result], about: list[str], only: Sequence[str]) -> None:
+    """Put these in the place of earlier ones, and write the page of all."""
+    known = kept() if only else {"about": about, "later": {}, "cases": {}}
+    known["later"] |= {f"anew: {name}": about[0] for name in only}
+    known["cases"] |= {
+        found.case.name: {"figures": found.figures, "skipped": found.skipped, "failed": found.failed}
+        for found in results
+    }
+    (HERE / "results.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    everything = [Result(case, **known["cases"][case.name]) for case in CASES if case.name in known["cases"]]
+    lines = [*(known["about"] or about), *(f"{what}: {where}" for what, where in known["later"].items())]
+    (HERE / "results.md").write_text(page(everything, lines), encoding="utf-8")
+    if any(found.case.name.startswith(tuple(GROWTH.values())) for found in results):
+        (HERE / "growth.png").write_bytes(growth_plot(everything))
+    print("written: benchmarks/results.json, benchmarks/results.md")
 
 
 def page(results: Sequence[Result], about: Sequence[str]) -> str:
@@ -236,7 +284,8 @@ def page(results: Sequence[Result], about: Sequence[str]) -> str:
 
 
 INTRODUCTION = """\
-Written by `make bench`. Every line is a process of its own. CPU s counts all threads. peak MB is the most memory the
+Written by `make bench` (`make bench ARGS="--only recipients"` measures one block anew). Every line is a process of its
+own. CPU s counts all threads. peak MB is the most memory the
 process ever held, with the interpreter, all libraries and the input table in it; base MB is what it held after the
 warm-up, before the table was read. GCP is the range variant: 0 when nothing is blurred, 1 when everything is. holds
 says whether an audit of the records found the promise kept; "at most" is what the project holds itself to."""
@@ -258,7 +307,9 @@ def _markdown(rows: Sequence[Result]) -> str:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure speed, memory and loss of oneoff.")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="cases with this in their name")
+    which = "a block, or cases with this in their name"
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help=which)
+    parser.add_argument("--dry", action="store_true", help="print only, write nothing")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     own = os.environ.get("ONEOFF_RIVALS", sys.executable)
     parser.add_argument("--rivals", default=own, metavar="PYTHON", help="an interpreter with anonypy and pycanon")
@@ -268,7 +319,8 @@ def arguments() -> argparse.Namespace:
 def chosen(only: Sequence[str]) -> list[Case]:
     if not only:
         return [case for case in CASES if not case.slow]
-    return [case for case in CASES if any(name in case.name for name in only)]
+    blocks = [case for case in CASES if case.block in only and not case.slow]
+    return [case for case in CASES if case in blocks or any(name in case.name for name in set(only) - set(BLOCKS))]
 
 
 def main() -> int:
@@ -286,10 +338,8 @@ def main() -> int:
     print("\n".join(f"{what:<{NAME + 8}}{figure}" for what, figure in REFERENCES))
     print("\n".join(["", *growth(results)]))
     print(f"{time.perf_counter() - began:.0f} s in all")
-    if not given.only:
-        (HERE / "results.md").write_text(page(results, about), encoding="utf-8")
-        (HERE / "growth.png").write_bytes(growth_plot(results))
-        print("written: benchmarks/results.md")
+    if not given.dry:
+        keep(results, about, given.only)
     return int(any(result.failed or result.figures.get("holds") is result.case.breaks for result in results))
 
 
