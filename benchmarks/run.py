@@ -254,18 +254,25 @@ def kept() -> dict[str, Any]:
 def keep(results: Sequence[Result], about: list[str], only: Sequence[str]) -> None:
     """Put these in the place of earlier ones, and write the page of all."""
     known = kept() if only else {"about": about, "later": {}, "cases": {}}
-    known["later"] |= {f"anew: {name}": about[0] for name in only}
+    known["later"] |= {f"measured anew, {', '.join(only)}": about[0]} if only else {}
     known["cases"] |= {
         found.case.name: {"figures": found.figures, "skipped": found.skipped, "failed": found.failed}
         for found in results
     }
-    (HERE / "results.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    (HERE / "results.json").write_text(_as_lines(known), encoding="utf-8")
     everything = [Result(case, **known["cases"][case.name]) for case in CASES if case.name in known["cases"]]
     lines = [*(known["about"] or about), *(f"{what}: {where}" for what, where in known["later"].items())]
     (HERE / "results.md").write_text(page(everything, lines), encoding="utf-8")
     if any(found.case.name.startswith(tuple(GROWTH.values())) for found in results):
         (HERE / "growth.png").write_bytes(growth_plot(everything))
     print("written: benchmarks/results.json, benchmarks/results.md")
+
+
+def _as_lines(known: dict[str, Any]) -> str:
+    """JSON with a line for every case, so that differences can be read."""
+    cases = ",\n".join(f"  {json.dumps(name)}: {json.dumps(found)}" for name, found in known["cases"].items())
+    head = "".join(f" {json.dumps(name)}: {json.dumps(known[name])},\n" for name in ("about", "later"))
+    return f'{{\n{head} "cases": {{\n{cases}\n }}\n}}\n'
 
 
 def page(results: Sequence[Result], about: Sequence[str]) -> str:
@@ -285,10 +292,10 @@ def page(results: Sequence[Result], about: Sequence[str]) -> str:
 
 INTRODUCTION = """\
 Written by `make bench` (`make bench ARGS="--only recipients"` measures one block anew). Every line is a process of its
-own. CPU s counts all threads. peak MB is the most memory the
-process ever held, with the interpreter, all libraries and the input table in it; base MB is what it held after the
-warm-up, before the table was read. GCP is the range variant: 0 when nothing is blurred, 1 when everything is. holds
-says whether an audit of the records found the promise kept; "at most" is what the project holds itself to."""
+own. CPU s counts all threads. peak MB is the most memory the process ever held, with the interpreter, all libraries and
+the input table in it; base MB is what it held after the warm-up, before the table was read. GCP is the range variant: 0
+when nothing is blurred, 1 when everything is. holds says whether an audit of the records found the promise kept; "at
+most" is what the project holds itself to."""
 
 REFERENCE_MEANING = "Reported figures, none of them produced by this run: good for the order of magnitude only."
 
