@@ -15,6 +15,7 @@ from oneoff.cli.output import MORE, WIDTH, Told, error_details, notify_once, pri
 from oneoff.errors import BadValue, PromiseBroken
 
 if TYPE_CHECKING:
+    from oneoff.job import Job
     from oneoff.outcome import Outcome
     from oneoff.publish import Report, Warn
 
@@ -88,18 +89,10 @@ def anonymize(
     from oneoff.folder import write_outcome
     from oneoff.job import read_job
     from oneoff.publish import publish_job
-    from oneoff.releases.draft import refuse_existing
     from oneoff.releases.leftovers import clear_leftovers
-    from oneoff.releases.signature import signer
 
     job = read_job(source, given) if source.endswith(".toml") else read_job(None, {"input": source, **given})
-    if job.output is None:
-        raise BadValue("no folder for the release was named", allowed="--out FOLDER, or output = ... in the job file")
-    folder = Path(job.output)
-    refuse_existing(folder, job.overwrite)
-    if sign is not None:
-        signer(sign)  # a key that cannot be used is refused before the work
-    told = Told()
+    folder, told = _folder_for(job, sign), Told()
     clear_leftovers(folder, told)
     outcome = _watched(lambda report, warn: publish_job(job, report=report, warn=warn))
     withheld = write_outcome(
@@ -107,6 +100,19 @@ def anonymize(
         sign=sign, warn=told,
     )  # fmt: skip
     _tell(outcome, folder, withheld, told, as_json=as_json, verbose=verbose)
+
+
+def _folder_for(job: Job, sign: str | None) -> Path:
+    """Where the release goes; what cannot be written or signed is refused before the work."""
+    from oneoff.releases.draft import refuse_existing
+    from oneoff.releases.signature import signer
+
+    if job.output is None:
+        raise BadValue("no folder for the release was named", allowed="--out FOLDER, or output = ... in the job file")
+    refuse_existing(Path(job.output), job.overwrite)
+    if sign is not None:
+        signer(sign)
+    return Path(job.output)
 
 
 def _watched(run: Callable[[Report, Warn], Outcome]) -> Outcome:
