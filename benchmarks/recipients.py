@@ -13,7 +13,7 @@ __all__ = ["BLOCKS", "cases"]
 BLOCKS = {
     "recipients": Block(
         "What a recipient finds out by counting",
-        "The relative error of 10,000 random count queries (five times 2,000), each about three quasi-identifiers and "
+        "The relative error of 10,000 random count queries, each about three quasi-identifiers and "
         "an interval of values, selectivity 0.1: its median and its mean, as the mean over five draws where a method "
         "draws. The exact table would give 0; the overall distribution beside exact quasi-identifiers gives what "
         "`baseline` gives. Methods that keep no promise about identity are measured for the promise without it, as "
