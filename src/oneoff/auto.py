@@ -24,10 +24,20 @@ from oneoff.table import Table
 __all__ = ["choose", "foretold"]
 
 
-def choose(name: str, model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Method, str]:
-    """The method of that name, or for "auto" the best one for the promise, with the reason in a sentence."""
+def choose(
+    name: str, model: Model, table: Table, options: Mapping[str, Any]
+) -> tuple[Method, str, Mapping[str, Any]]:
+    """The method of that name, or for "auto" the best one for the promise, with the reason in a sentence, and options.
+
+    "auto" adds options of its own where none of those given says otherwise.
+    """
     if name == "auto":
-        return _best(model, table, options)
+        method, reason = _best(model, table, options)
+        return method, reason, {**_fitting(method, model, options), **options}
+    return *_by_name(name, model), options
+
+
+def _by_name(name: str, model: Model) -> tuple[Method, str]:
     if name == "bucketization":
         METHODS["exact-size"].refuse_unserved(model)
         return METHODS["exact-size"], "of the methods that make buckets, exact-size loses least"
@@ -36,9 +46,19 @@ def choose(name: str, model: Model, table: Table, options: Mapping[str, Any]) ->
     return method, "chosen by name"
 
 
+def _fitting(method: Method, model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Cuts that make columns uniform, where tallies of columns are published to count in."""
+    uniform = method.name == "mondrian" and _identity_alone(model) and options.get("columns") != "box"
+    return {"cuts": "uniform"} if uniform else {}
+
+
+def _identity_alone(model: Model) -> bool:
+    return all(part.about == "identity" for part in model.parts())
+
+
 def _best(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Method, str]:
     """The least error of counts among those who stand against an insider at least; where there are none, a reader."""
-    if all(part.about == "identity" for part in model.parts()):
+    if _identity_alone(model):
         return METHODS["mondrian"], (
             "for a promise about identity alone mondrian looks at quasi-identifiers only and so stands against an "
             f"insider, and a recipient can verify its groups alone; {_off(foretold('mondrian', model, table))}. "
@@ -109,7 +129,7 @@ def foretold(method: str, model: Model, table: Table) -> float | None:
     if method == "tallies":
         epsilon = usable_epsilon(table, model)
         return None if epsilon is None else 1.4 * people**-0.48 * values**0.36 * min(epsilon, 3.0) ** -0.35
-    if method == "mondrian" and all(part.about == "identity" for part in model.parts()):
+    if method == "mondrian" and _identity_alone(model):
         return float(0.9 * (_least_size(model, table) / people) ** 0.5)
     limits = model.caps(table.counts)
     if method != "transversal" or limits is None:

@@ -162,7 +162,7 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
         )
     model = parse(guarantee).bind(table.sensitive)
     refuse_unreachable(table, model)
-    chosen, reason = choose(method, model, table, options)
+    chosen, reason, options = choose(method, model, table, options)
     given = _checked_options(chosen, options)
     if given.get("domain") is not None:
         table = with_domain(table, given.pop("domain"))

@@ -29,11 +29,12 @@ from oneoff.errors import (
     whole_number,
 )
 from oneoff.mechanisms.task import Report
+from oneoff.mechanisms.uniform import uniform_pieces
 from oneoff.models import Model, Prior
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition, Tally
-from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Floats, Ints, offsets
+from oneoff.table import Table
+from oneoff.table.arrays import Floats
 from oneoff.table.domain import with_domain
 
 __all__ = ["field_size_for", "tallies", "usable_epsilon"]
@@ -120,42 +121,10 @@ def field_size_for(people: int, values: int, epsilon: float) -> int:
 
 
 def _cut(table: Table, size: int, smallest: int, exact: bool, epsilon: float, importance: Floats) -> Tally:
-    from oneoff.kernels.trees import cut_tree
-
-    place, weight = _axes(table)
-    weight *= importance
-    begin = offsets([attribute.size for attribute in table.quasi])
-    row, whole = np.arange(table.rows, dtype=np.int32), np.array([0, table.rows])
-    fields = cut_tree(table.codes, place, begin, weight, row, whole, size)
-    field = _numbered(row, fields)
-    cells = cut_tree(table.codes, place, begin, weight, row, fields, 1 if exact else smallest)
-    cell = _numbered(row, cells)
-    of_cell = np.empty(len(cells) - 1, dtype=np.int64)
+    field, cell = uniform_pieces(table, [size, 1 if exact else smallest], importance)
+    of_cell = np.empty(int(cell.max()) + 1, dtype=np.int64)
     of_cell[cell] = field
     return Tally(Partition(cell), of_cell, epsilon)
-
-
-def _numbered(row: Codes, begin: Ints) -> Codes:
-    """The piece of every person, when pieces are slices of `row`."""
-    piece = np.empty(len(row), dtype=np.int32)
-    piece[row] = np.repeat(np.arange(len(begin) - 1, dtype=np.int32), np.diff(begin))
-    return piece
-
-
-def _axes(table: Table) -> tuple[Floats, Floats]:
-    """The place of every code, attribute after attribute, and what a unit of impurity of each attribute counts.
-
-    Numbers, and leaves of hierarchies, lie where the people are: the place is the share of people below. Plain
-    categories have no place, which is written -1.
-    """
-    places, weights = [], []
-    for j, attribute in enumerate(table.quasi):
-        share = np.bincount(table.codes[:, j], minlength=attribute.size) / table.rows
-        place = np.cumsum(share) - share / 2 if _has_order(attribute) else np.full(attribute.size, -1.0)
-        impurity = share @ place**2 - (share @ place) ** 2 if _has_order(attribute) else 1 - share @ share
-        places.append(place)
-        weights.append(1 / impurity if impurity > 0 else 0.0)
-    return np.concatenate(places), np.array(weights)
 
 
 def _importance(table: Table, public: Any) -> Floats:
@@ -186,10 +155,6 @@ def _explained(public: Table, name: str) -> float:
     expected = np.outer(found.sum(axis=1), found.sum(axis=0)) / public.rows
     chance = (found.shape[0] - 1) * (found.shape[1] - 1)
     return max(float(((found - expected) ** 2 / expected).sum() - chance) / public.rows, 1e-9)
-
-
-def _has_order(attribute: Attribute) -> bool:
-    return attribute.kind == "numeric" or attribute.hierarchy is not None
 
 
 # What is asked for, and what is refused

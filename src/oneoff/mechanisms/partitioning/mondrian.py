@@ -10,14 +10,17 @@ from typing import Literal
 
 import numpy as np
 
+from oneoff.errors import MethodMismatch
 from oneoff.mechanisms.served import refuse_unknown, refuse_unreachable
 from oneoff.mechanisms.space import lexicographic
 from oneoff.mechanisms.task import Effort, NumericAs, Report, finish, task_of
+from oneoff.mechanisms.uniform import uniform_pieces
 from oneoff.models import BasicBetaLikeness, BetaLikeness, DeltaDisclosure, Model
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
 from oneoff.models.numbers import log_below
 from oneoff.plans import Partition
 from oneoff.table import Table
+from oneoff.table.arrays import Codes
 
 __all__ = ["dmondrian", "mondrian"]
 
@@ -32,7 +35,7 @@ def mondrian(
     table: Table,
     model: Model,
     *,
-    cuts: Literal["strict", "relaxed"] = "relaxed",
+    cuts: Literal["strict", "relaxed", "uniform"] = "relaxed",
     numeric_as: NumericAs = "range",
     effort: Effort = "balanced",
     rng: np.random.Generator | None = None,
@@ -45,18 +48,21 @@ def mondrian(
     the one with the least loss (people times normalized certainty penalty) is made, instead of the median of the
     widest attribute; a cut may lie off the median where the median would break the promise; categories without a
     hierarchy are cut into sets, the most common first. `effort` says up to which size of a node all its cuts are
-    tried. About O(n d^2 log n). Chance (`rng`) decides only between people
-    with equal quasi-identifiers, in relaxed cuts.
+    tried. About O(n d^2 log n). Chance (`rng`) decides only between people with equal quasi-identifiers, in relaxed
+    cuts. uniform cuts, for promises about identity alone, make the columns of a group as uniform as they can instead
+    of its box narrow, so that counts made from column tallies come nearer to the truth.
 
     A cut that was not made because it would break the promise can be noticed by who knows the algorithm and all
     quasi-identifiers; so the promise stands against a reader of the release, not against an insider.
     """
     from oneoff.kernels.mondrian import cut, working_space
 
-    refuse_unknown("kind of cuts", cuts, ("strict", "relaxed"))
+    refuse_unknown("kind of cuts", cuts, ("strict", "relaxed", "uniform"))
     refuse_unknown("effort", effort, _THOROUGH)
     refuse_unreachable(table, model)
     task, rule = task_of("mondrian", table, model, numeric_as, rng, report), model.rule(table.counts, table.rows)
+    if cuts == "uniform":
+        return finish(task, _uniform(table, model, rule.least_size))
     thorough, n = _THOROUGH[effort], table.rows
     group = np.zeros(n, dtype=np.int32)
     stack = np.zeros((n // max(rule.least_size, 1) + 2, 2), dtype=np.int64)
@@ -70,6 +76,18 @@ def mondrian(
         cut(codes, spare, task.space, rule, stack, cursor, group, work, relaxed, thorough, _BUDGET)
         task.report(float(cursor[2]) / n)
     return finish(task, group)
+
+
+def _uniform(table: Table, model: Model, least: int) -> Codes:
+    values = [part.spec() for part in model.parts() if part.about != "identity"]
+    if values:
+        raise MethodMismatch(
+            "uniform cuts look at quasi-identifiers only and keep no promise about values",
+            allowed="a promise about identity alone, such as k-anonymity",
+            got=" + ".join(values),
+            hint="--method tallies cuts uniformly for promises about values; or leave cuts out",
+        )
+    return uniform_pieces(table, [least])[0]
 
 
 def dmondrian(
