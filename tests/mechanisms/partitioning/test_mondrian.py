@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneoff.errors import BadValue
+from oneoff.errors import BadValue, MethodMismatch
 from oneoff.mechanisms.partitioning import mondrian
 from oneoff.models import BetaLikeness, Counts, DistinctLDiversity, KAnonymity, LDiversity, Model, TCloseness
 from oneoff.plans import Partition
@@ -93,6 +95,37 @@ def test_no_strict_cut_is_left_over(data: st.DataObject) -> None:
                 assert not allowed.all()
 
 
+def test_uniform_cuts_leave_columns_more_uniform_and_nobody_in_a_smaller_crowd(people: Table) -> None:
+    def impurity(partition: Partition) -> float:
+        """The mean chance that two members of a group differ in a column."""
+        unlike = 0.0
+        for j, attribute in enumerate(people.quasi):
+            found = np.zeros((partition.groups, attribute.size))
+            np.add.at(found, (partition.group, people.codes[:, j]), 1)
+            unlike += float((partition.size - (found**2).sum(axis=1) / partition.size).sum())
+        return unlike
+
+    uniform, boxes = mondrian(people, KAnonymity(7), cuts="uniform"), mondrian(people, KAnonymity(7))
+    assert uniform.size.min() >= 7
+    assert impurity(uniform) < impurity(boxes)
+
+
+@given(tables(), st.integers(1, 6))
+def test_uniform_cuts_see_no_values_and_keep_equal_people_together(table: Table, k: int) -> None:
+    k = min(k, table.rows)
+    group = mondrian(table, KAnonymity(k), cuts="uniform").group
+    other = mondrian(replace(table, values=table.values[::-1].copy()), KAnonymity(k), cuts="uniform").group
+    assert np.array_equal(group, other)
+    assert np.bincount(group).min() >= k
+    _, alike = np.unique(table.codes, axis=0, return_inverse=True)
+    assert all(len(set(group[alike.ravel() == each].tolist())) == 1 for each in set(alike.ravel().tolist()))
+
+
+def test_uniform_cuts_promise_nothing_about_values(people: Table) -> None:
+    with pytest.raises(MethodMismatch, match="identity alone"):
+        mondrian(people, LDiversity(2), cuts="uniform")
+
+
 def test_deterministic(people: Table) -> None:
     one, two = (mondrian(people, LDiversity(4), rng=np.random.default_rng(9)).group for _ in range(2))
     assert np.array_equal(one, two)
@@ -115,6 +148,12 @@ def test_reports_progress_up_to_the_end(people: Table) -> None:
     mondrian(people, KAnonymity(5), report=seen.append)
     assert seen[-1] == 1.0
     assert seen == sorted(seen)
+
+
+def test_uniform_cuts_report_that_they_are_done(people: Table) -> None:
+    seen: list[float] = []
+    mondrian(people, KAnonymity(5), cuts="uniform", report=seen.append)
+    assert seen == [1.0]
 
 
 @pytest.mark.parametrize("option", [{"cuts": "loose"}, {"effort": "heroic"}])

@@ -62,7 +62,9 @@ def mondrian(
     refuse_unreachable(table, model)
     task, rule = task_of("mondrian", table, model, numeric_as, rng, report), model.rule(table.counts, table.rows)
     if cuts == "uniform":
-        return finish(task, _uniform(table, model, rule.least_size))
+        group = _uniform(table, model, rule.least_size)
+        task.report(1.0)
+        return finish(task, group)
     thorough, n = _THOROUGH[effort], table.rows
     group = np.zeros(n, dtype=np.int32)
     stack = np.zeros((n // max(rule.least_size, 1) + 2, 2), dtype=np.int64)
