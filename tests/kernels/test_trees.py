@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.kernels.trees import cut_tree
-from oneoff.mechanisms.tallies import _axes
+from oneoff.mechanisms.uniform import _axes
 from oneoff.table import Table
 from oneoff.table.arrays import offsets
 from tests.tables import tables

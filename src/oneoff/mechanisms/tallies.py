@@ -44,6 +44,7 @@ CLAIMS = (Claim(Adversary.ANYONE),)
 
 LEAST_EPSILON = 0.05  # below, noise drowns everything
 USUAL_CELL = 5  # people, where no promise says how many look the same
+FEWEST_FIELDS = 4  # where nobody asked for tallies: fewer say hardly more than the totals
 MOST_VALUES = 2_000
 _LEAST_IMPORTANCE = 0.02  # of a column, beside the one that goes most with values
 
@@ -98,14 +99,14 @@ def tallies(
 
 
 def usable_epsilon(table: Table, model: Model) -> float | None:
-    """The epsilon that the promise allows, where tallies serve a table without options; None where they do not."""
+    """The epsilon that the promise allows, where tallies serve a table well without options; None where they do not."""
     try:
         _refuse(table, model, "unknown")
         epsilon = _allowed_epsilon(table, model, "unknown")
     except OneoffError:
         return None
     enough = max(field_size_for(table.rows, len(table.counts), epsilon), _smallest_cell(model, table, None))
-    return epsilon if enough <= table.rows else None
+    return epsilon if enough * FEWEST_FIELDS <= table.rows else None
 
 
 def field_size_for(people: int, values: int, epsilon: float) -> int:
