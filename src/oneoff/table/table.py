@@ -154,11 +154,11 @@ class Table:
 
     def attribute(self, name: str) -> Attribute:
         """The quasi-identifier of that name."""
-        return self.quasi[self._place(name)]
+        return self.quasi[self.place(name)]
 
     def column(self, name: str) -> tuple[Attribute, Codes]:
         """The quasi-identifier of that name, and everybody's code in it."""
-        j = self._place(name)
+        j = self.place(name)
         return self.quasi[j], self.codes[:, j]
 
     def columns(self) -> Iterator[tuple[Attribute, Codes]]:
@@ -182,7 +182,7 @@ class Table:
         shown = {attribute.name: own[attribute.name][column] for attribute, column in zip(quasi, codes.T, strict=True)}
         return np.stack([shown[attribute.name] for attribute in self.quasi], axis=1)
 
-    def _place(self, name: str) -> int:
+    def place(self, name: str) -> int:
         names = [attribute.name for attribute in self.quasi]
         if name not in names:
             raise UnknownColumn(

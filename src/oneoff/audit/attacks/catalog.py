@@ -1,0 +1,64 @@
+"""Which attacks there are, as a plain dict by the name a user writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from oneoff.audit.attacks.attacker import Scene
+from oneoff.audit.attacks.finding import Finding
+from oneoff.audit.attacks.learned import learned
+from oneoff.errors import BadValue, nearest
+
+__all__ = ["ATTACKS", "KINDS", "Procedure", "procedure"]
+
+# What an attack can be tried on: kinds of releases, plain rows, and files of other tools.
+KINDS = frozenset({"generalized", "bucketized", "perturbed", "masked", "tallied", "synthetic", "rows", "file"})
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """An attack: what it does, and on what.
+
+    run        from what an attacker has in front of her to what she finds out
+    kinds      what it can be tried on, of `KINDS`
+    otherwise  why not on others
+    unfit      says why it cannot be tried on this very release, though the kind is right; empty when it can
+    """
+
+    name: str
+    run: Callable[[Scene], Finding]
+    summary: str
+    kinds: frozenset[str] = KINDS
+    otherwise: str = ""
+    unfit: Callable[[Scene], str] | None = None
+
+    def why_not(self, scene: Scene) -> str:
+        """Why it cannot be tried; empty when it can."""
+        if scene.view.form not in self.kinds:
+            return self.otherwise
+        return "" if self.unfit is None else self.unfit(scene)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON with stable keys."""
+        return {"name": self.name, "summary": self.summary, "kinds": sorted(self.kinds), "otherwise": self.otherwise}
+
+
+_ALL = (
+    Procedure(
+        "learned",
+        learned,
+        "learns from the release which values go with which quasi-identifiers, then shares out what groups hold",
+    ),
+)
+
+ATTACKS: dict[str, Procedure] = {each.name: each for each in _ALL}
+
+
+def procedure(name: str) -> Procedure:
+    """The attack of that name, or an error that lists what is allowed instead."""
+    if name not in ATTACKS:
+        allowed, hint = ", ".join(ATTACKS), nearest(name, ATTACKS)
+        raise BadValue(f"there is no attack called {name!r}", allowed=allowed, got=repr(name), hint=hint)
+    return ATTACKS[name]
