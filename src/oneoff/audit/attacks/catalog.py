@@ -10,6 +10,7 @@ from oneoff.audit.attacks.attacker import Scene
 from oneoff.audit.attacks.finding import Finding
 from oneoff.audit.attacks.learned import learned
 from oneoff.errors import BadValue, nearest
+from oneoff.releases import Published
 
 __all__ = ["ATTACKS", "KINDS", "Procedure", "procedure"]
 
@@ -24,6 +25,7 @@ class Procedure:
     run        from what an attacker has in front of her to what she finds out
     kinds      what it can be tried on, of `KINDS`
     otherwise  why not on others
+    blind      says in a sentence what the release alone tells, without the original and so without a rate
     unfit      says why it cannot be tried on this very release, though the kind is right; empty when it can
     """
 
@@ -33,12 +35,17 @@ class Procedure:
     kinds: frozenset[str] = KINDS
     otherwise: str = ""
     unfit: Callable[[Scene], str] | None = None
+    blind: Callable[[Published], str] | None = None
 
     def why_not(self, scene: Scene) -> str:
         """Why it cannot be tried; empty when it can."""
         if scene.view.form not in self.kinds:
             return self.otherwise
         return "" if self.unfit is None else self.unfit(scene)
+
+    def without_original(self, release: Published) -> str:
+        """What it says of a release alone; empty where that is nothing."""
+        return "" if self.blind is None else self.blind(release)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON with stable keys."""
