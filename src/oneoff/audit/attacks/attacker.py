@@ -154,6 +154,14 @@ class Scene:
         return np.sort(chosen)
 
     @cached_property
+    def anyone(self) -> Ints:
+        """People to guess about by chance, for attacks that need no whole groups."""
+        some = np.arange(self.table.rows)
+        if len(some) > self._most:
+            some = np.sort(self.rng().choice(len(some), self._most, replace=False))
+        return some[~self.known[some]]
+
+    @cached_property
     def targets(self) -> Ints:
         """Those of the sample whom she has to guess about."""
         return self.sample[~self.known[self.sample]]

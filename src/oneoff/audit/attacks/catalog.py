@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from oneoff.audit.attacks.attacker import Scene
+from oneoff.audit.attacks.bayes import bayes
 from oneoff.audit.attacks.finding import Finding
+from oneoff.audit.attacks.homogeneity import homogeneity, homogeneous_groups
 from oneoff.audit.attacks.learned import learned
+from oneoff.audit.attacks.linking import linking, nobody_placed
+from oneoff.audit.attacks.similarity import similarity, without_neighbours
+from oneoff.audit.attacks.skewness import skewness
 from oneoff.errors import BadValue, nearest
 from oneoff.releases import Published
 
@@ -52,7 +57,35 @@ class Procedure:
         return {"name": self.name, "summary": self.summary, "kinds": sorted(self.kinds), "otherwise": self.otherwise}
 
 
+_TRUE_VALUES = KINDS - {"tallied", "perturbed", "synthetic"}
+_NO_TRUE_VALUES = "the release shows no true values, only what chance made of them"
+_RECORDS = KINDS - {"tallied", "synthetic"}
+
 _ALL = (
+    Procedure(
+        "linking",
+        linking,
+        "keeps the records that could be a person's, leaves out those that cannot be true, and picks one of them",
+        _RECORDS,
+        "the release has no records of people",
+        unfit=nobody_placed,
+    ),
+    Procedure(
+        "homogeneity",
+        homogeneity,
+        "names a value where all among whom a person is have the same one",
+        _TRUE_VALUES,
+        _NO_TRUE_VALUES,
+        blind=homogeneous_groups,
+    ),
+    Procedure("skewness", skewness, "names the value most frequent among those with whom a person is"),
+    Procedure(
+        "similarity",
+        similarity,
+        "names the neighbourhood of values (by order or hierarchy) most frequent around a person",
+        unfit=without_neighbours,
+    ),
+    Procedure("bayes", bayes, "names the most likely value by the naive Bayes classifier of papers 001 and 000"),
     Procedure(
         "learned",
         learned,

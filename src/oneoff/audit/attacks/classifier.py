@@ -52,6 +52,8 @@ class NaiveBayes:
             for j, counts in zip(self.columns, self.counts, strict=True):
                 known, place = np.unique(codes[:, j], return_inverse=True)
                 found += self._likelihood(counts, known)[place]
+        impossible = ~np.isfinite(found.max(axis=1))
+        found[impossible] = np.log(np.maximum(self.totals, 1e-300))  # what was never seen together tells nothing
         return _normalized(found)
 
     def _likelihood(self, counts: csr_array, known: Codes) -> Floats:
@@ -63,9 +65,8 @@ class NaiveBayes:
 
 
 def _normalized(logs: Floats) -> Floats:
-    """Beliefs from logarithms of odds; where nothing is possible, nothing was learned: all are alike."""
-    top = logs.max(axis=1, keepdims=True)
-    belief: Floats = np.exp(np.where(np.isfinite(top), logs - np.where(np.isfinite(top), top, 0.0), 0.0))
+    """Beliefs from logarithms of odds."""
+    belief: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
     belief /= belief.sum(axis=1, keepdims=True)
     return belief
 
