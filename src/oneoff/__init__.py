@@ -24,6 +24,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "anonymize": "oneoff.publish",
+    "attack": "oneoff.laboratory",
     "check": "oneoff.audit.check",
     "compare": "oneoff.comparison",
     "errors": "",
@@ -36,6 +37,8 @@ _WHERE = {
     "verify": "oneoff.inspection",
     "Generalized": "oneoff.releases.generalized",
     "Hierarchy": "oneoff.table.hierarchy",
+    "ATTACKS": "oneoff.catalog",
+    "Attacker": "oneoff.audit.attacks.attacker",
     "METHODS": "oneoff.catalog",
     "MODELS": "oneoff.catalog",
     "Table": "oneoff.table.table",
@@ -43,10 +46,12 @@ _WHERE = {
 
 if TYPE_CHECKING:
     from oneoff import errors, models
+    from oneoff.audit.attacks.attacker import Attacker
     from oneoff.audit.check import check
-    from oneoff.catalog import METHODS, MODELS
+    from oneoff.catalog import ATTACKS, METHODS, MODELS
     from oneoff.comparison import compare
     from oneoff.inspection import verify
+    from oneoff.laboratory import attack
     from oneoff.publish import anonymize
     from oneoff.releases.folder import load_release
     from oneoff.releases.generalized import Generalized
@@ -57,8 +62,10 @@ if TYPE_CHECKING:
     from oneoff.table.table import Table
 
 __all__ = [
+    "ATTACKS",
     "METHODS",
     "MODELS",
+    "Attacker",
     "Generalized",
     "Hierarchy",
     "Table",
@@ -66,6 +73,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "anonymize",
+    "attack",
     "audit",
     "check",
     "compare",

@@ -1,4 +1,4 @@
-"""What there is, as plain dicts: methods and promises by the name a user writes."""
+"""What there is, as plain dicts: methods, promises and attacks by the name a user writes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from oneoff.audit.attacks.catalog import ATTACKS
 from oneoff.errors import BadValue, MethodMismatch, nearest
 from oneoff.mechanisms.baseline import baseline
 from oneoff.mechanisms.bucketization import anatomy, exact_size, multi_size, two_size
@@ -22,7 +23,7 @@ from oneoff.plans import Channel, Cover, Links, Partition, Tally
 from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally
 from oneoff.table import Table
 
-__all__ = ["METHODS", "MODELS", "RELEASES", "Method", "named"]
+__all__ = ["ATTACKS", "METHODS", "MODELS", "RELEASES", "Method", "named"]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from typing import Any
 
 from oneoff.errors import PromiseBroken
 from oneoff.outcome import Outcome
+from oneoff.releases.private import HELD_OUT
 from oneoff.releases.published import PrivateFiles
+from oneoff.table.held_out import held_out_file
 
 __all__ = ["private_files", "write_outcome"]
 
@@ -43,6 +45,8 @@ def private_files(outcome: Outcome) -> PrivateFiles:
         "report.html": lambda: _report_page(outcome),
         "seed": f"{outcome.seed}\n".encode(),
     }
+    if outcome.held_out is not None and outcome.release.held_out is not None:
+        files[HELD_OUT] = held_out_file(outcome.held_out, outcome.release.held_out)
     if outcome.job:
         files["job.toml"] = outcome.job.encode()
     return files

@@ -47,6 +47,7 @@ class Job(BaseModel):
     bins: int | None = None
     method: str = "auto"
     seed: int | None = None
+    hold_out: float | None = None
     csv: bool = False
     raw_csv: bool = False
     overwrite: bool = False

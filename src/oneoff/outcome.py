@@ -18,7 +18,7 @@ __all__ = ["Outcome"]
 class Outcome:
     """A release with everything that is known about it.
 
-    table   private: what it was made from
+    table   private: what it was made from; held_out: people who were left out of it
     job     private: the text that would repeat it; empty when there was none
     """
 
@@ -30,6 +30,7 @@ class Outcome:
     seconds: float
     notices: tuple[str, ...]
     table: Table
+    held_out: Table | None = None
     job: str = ""
 
     @cached_property

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,10 @@ from oneoff.plans import Channel, Cover, Links, Partition, Tally
 from oneoff.public import public_information
 from oneoff.releases import Published
 from oneoff.table import Table
+from oneoff.table.arrays import Ints
 from oneoff.table.classes import SMALL
 from oneoff.table.domain import with_domain
+from oneoff.table.held_out import held_out_rows, inside
 from oneoff.utility import utility
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ def anonymize(
     method: str = "auto",
     seed: int | None = None,
     progress: bool = False,
+    hold_out: float | None = None,
     **options: Any,
 ) -> Published:
     """Return the release of a table that keeps the promise, checked record by record.
@@ -61,15 +64,19 @@ def anonymize(
     method      a name of `oneoff.METHODS`, or "auto"
     seed        for repeatable runs; a secret as long as the release is out. By default the operating system's entropy
     progress    show a progress bar on a terminal
+    hold_out    a share of the people, e.g. 0.1, drawn by chance and left out of the release: `oneoff.attack` and the
+                verdict compare what anybody finds out about them with what is found out about the others
     options     of the method, e.g. cuts="strict" for mondrian; numeric_as="set" publishes numbers as sets,
                 columns="box" groups without the tallies of their columns
     """
     if not progress:
-        return publish(table, guarantee, method=method, seed=seed, options=options).release
+        return publish(table, guarantee, method=method, seed=seed, options=options, hold_out=hold_out).release
     from oneoff.report.progress import progress_bar
 
     with progress_bar() as report:
-        return publish(table, guarantee, method=method, seed=seed, options=options, report=report).release
+        return publish(
+            table, guarantee, method=method, seed=seed, options=options, hold_out=hold_out, report=report
+        ).release
 
 
 def publish_job(job: Job, *, report: Report | None = None, warn: Warn | None = None) -> Outcome:
@@ -80,7 +87,7 @@ def publish_job(job: Job, *, report: Report | None = None, warn: Warn | None = N
             warn(notice)
     return publish(
         table, job.guarantee, method=job.method, seed=job.seed, options=job.options, job=job.to_toml(), report=report,
-        warn=warn,
+        warn=warn, hold_out=job.hold_out,
     )  # fmt: skip
 
 
@@ -92,18 +99,20 @@ def publish(
     seed: int | None = None,
     options: Mapping[str, Any] | None = None,
     job: str = "",
+    hold_out: float | None = None,
     report: Report | None = None,
     warn: Warn | None = None,
 ) -> Outcome:
-    """Plan, release, audit and measure.
+    """Leave out who is to be held out, plan, release, audit and measure.
 
     job      the text that would repeat it, kept in the private half
     report   is told the stage and how much of it is done; warn is told, before the work, when it will take long
     """
     began, say = time.perf_counter(), report or (lambda stage, share: None)
-    order = _ordered(table, guarantee, method, options or {}, seed is not None)
+    seeded, seed = seed is not None, secrets.randbits(128) if seed is None else checked_seed(seed)
+    parts = _parted(table, hold_out, seed)
+    order = _ordered(parts.inside, guarantee, method, options or {}, seeded)
     table = order.table  # over all values that may occur, where these are named
-    seed = secrets.randbits(128) if seed is None else checked_seed(seed)
     rng = _generator(seed, table)
     warning = order.said(order.method.forewarn)
     for text in (warning, *_unchanged(table)):
@@ -115,12 +124,13 @@ def publish(
     say("writing boxes", 0.0)
     release = _release(order, plan, rng)
     say("auditing", 0.0)
-    verdict = _judged(release, order)
+    verdict = _judged(release, order, parts.outside)
     measured = utility(release, table)
     say("done", 1.0)
     outcome = Outcome(
         release=replace(
             release,
+            held_out=parts.held_out,
             private_half=lambda: private_files(outcome),
             broken="" if verdict.holds else verdict.sentence(),
         ),
@@ -131,9 +141,26 @@ def publish(
         seconds=time.perf_counter() - began,
         notices=_notices(order, [warning, caution], plan),
         table=table,
+        held_out=parts.outside,
         job=job,
     )
     return outcome
+
+
+class _Parts(NamedTuple):
+    """Who is published, and who is held out: their rows, and what is known of them."""
+
+    inside: Table
+    outside: Table | None
+    held_out: Ints | None
+
+
+def _parted(table: Table, share: float | None, seed: int) -> _Parts:
+    if share is None:
+        return _Parts(table, None, None)
+    _refuse_other(table)
+    rows = held_out_rows(table, share, _generator(seed, table))
+    return _Parts(table.part(inside(table.rows, rows)), table.take(rows), rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,13 +180,7 @@ class _Order:
 
 
 def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping[str, Any], seeded: bool) -> _Order:
-    if not isinstance(table, Table):
-        raise BadValue(
-            "what to publish is not a table of oneoff",
-            allowed="the result of oneoff.read_table(...)",
-            got=type(table).__name__,
-            hint="table = oneoff.read_table(frame_or_path, quasi=[...], sensitive='...')",
-        )
+    _refuse_other(table)
     model = parse(guarantee).bind(table.sensitive)
     refuse_unreachable(table, model)
     chosen, reason, options = choose(method, model, table, options)
@@ -172,13 +193,23 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
     return _Order(table, model, chosen, reason, given, seeded)
 
 
+def _refuse_other(table: Table) -> None:
+    if not isinstance(table, Table):
+        raise BadValue(
+            "what to publish is not a table of oneoff",
+            allowed="the result of oneoff.read_table(...)",
+            got=type(table).__name__,
+            hint="table = oneoff.read_table(frame_or_path, quasi=[...], sensitive='...')",
+        )
+
+
 def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
     progress = {"report": lambda share: say("grouping", share)} if order.method.reports else {}
     return order.method.run(order.table, order.model, **order.method.for_plan(order.options), rng=rng, **progress)
 
 
-def _judged(release: Published, order: _Order) -> Verdict:
-    """The verdict on a release of this very table."""
+def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
+    """The verdict on a release of this very table, with people who are not in it to compare with."""
     verdict = audit(release, order.table)
     if verdict.problems:
         raise Defect(f"{order.method.name} made a release that does not fit the table: {verdict.problems[0]}")

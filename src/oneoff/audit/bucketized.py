@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from oneoff.audit.attacks.view import View, of_records, own_place, sparse
 from oneoff.audit.judge import Crowds, judge_crowds
 from oneoff.audit.recognition import in_files
 from oneoff.audit.records import links_problem, prior_problem, quasi_problems, rows_problem
@@ -19,7 +20,7 @@ from oneoff.releases import Bucketized
 from oneoff.table import Table
 from oneoff.table.classes import Risk
 
-__all__ = ["judge", "look"]
+__all__ = ["judge", "look", "seen"]
 
 look = in_files
 
@@ -67,3 +68,13 @@ def _compare(release: Bucketized, table: Table) -> list[str]:
     counted, stated = Counts.of_groups(release.bucket[release.links], table.values), release.shares
     same = all(np.array_equal(getattr(counted, name), getattr(stated, name)) for name in ("start", "value", "count"))
     return found if same else [*found, "a bucket does not have the values of its people"]
+
+
+def seen(release: Bucketized, table: Table) -> View:
+    """Buckets: who is in one is known, and which values it has, but not whose they are."""
+    assert release.sensitive is not None
+    counts = release.shares
+    values = sparse(counts.owner, counts.value, counts.count, (counts.groups, release.sensitive.size))
+    columns = of_records(release, table, release.bucket, counts.groups)
+    group = own_place(release, table, release.bucket)
+    return View(release.form, table.quasi, release.sensitive, columns, values, group=group, held=values)

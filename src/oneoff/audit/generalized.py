@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.attack import Attack
+from oneoff.audit.attacks.view import View, sparse
 from oneoff.audit.judge import Crowds, judge_crowds, judge_nothing
-from oneoff.audit.linking import insider_counts, reader_counts
+from oneoff.audit.linking import Matches, containment, insider_counts, reader_counts
 from oneoff.audit.outlier import outlier_attack
 from oneoff.audit.reader import reader_view
 from oneoff.audit.recognition import Looks, own_values, subsets_of_size
@@ -25,7 +27,10 @@ from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.table.classes import Risk, look_alikes
 
-__all__ = ["judge", "look"]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["judge", "look", "seen"]
 
 MOST_PAIRS = 2_000_000_000  # boxes and subsets looked at, over all people
 FEWEST_PEOPLE = 1_000
@@ -224,3 +229,54 @@ def _occurring(tally: Counts, used: Codes, width: int) -> npt.NDArray[np.uint8]:
     found, line = np.zeros((len(used), tally.groups), dtype=np.uint8), lines[tally.value]
     found[line[line >= 0], tally.owner[line >= 0]] = 1
     return found
+
+
+# --- what an attacker sees
+
+
+def seen(release: Generalized, table: Table) -> View:
+    """Groups with what they show; in a release without groups every record by itself, and who it could be."""
+    assert release.sensitive is not None
+    shape = (release.boxes, release.sensitive.size)
+    values = sparse(release.box, release.values, np.ones(release.rows), shape)
+    who = _where(release, table) if release.group is not None else {"matches": _candidates(release, table)}
+    return View(release.form, table.quasi, release.sensitive, _shown(release, table), values, **who)
+
+
+def _shown(release: Generalized, table: Table) -> tuple[csr_array, ...]:
+    """[box, code of the table]: shares of the people of a box by its tallies, otherwise evenly over what it shows."""
+    from scipy.sparse import csr_array
+
+    found = []
+    for attribute in table.quasi:
+        j = release.place_of(attribute.name)
+        own, tallies = release.quasi[j], release.tallies
+        if tallies is None:
+            found.append(csr_array(np.diff(release.cells[j].share_below(own, attribute), axis=1).astype(np.float64)))
+            continue
+        counts, code = tallies.columns[j], own.codes_in(attribute)
+        shape = (release.boxes, attribute.size)
+        found.append(sparse(counts.owner, code[counts.value], counts.count / tallies.size[counts.owner], shape))
+    return tuple(found)
+
+
+def _where(release: Generalized, table: Table) -> dict[str, Any]:
+    """The group of everybody, and its values. Without links a person is where only one group has room for them."""
+    assert release.group is not None
+    assert release.sensitive is not None
+    group = look_alikes([release.group])
+    shape = (int(group.max()) + 1, release.sensitive.size)
+    held = sparse(group, release.values, np.ones(release.rows), shape)
+    if release.links is not None:
+        return {"group": group[release.links], "held": held}
+    matches = containment(release, table)
+    person, place = np.repeat(np.arange(table.rows), np.diff(matches.start)), group[matches.record]
+    lowest, highest = np.full(table.rows, shape[0]), np.full(table.rows, -1)
+    np.minimum.at(lowest, person, place)
+    np.maximum.at(highest, person, place)
+    return {"group": np.where(lowest == highest, highest, -1), "held": held}
+
+
+def _candidates(release: Generalized, table: Table) -> Matches:
+    """The records that could be each person's: by the graph for who knows it, otherwise by what records show."""
+    return containment(release, table) if release.graph is None else Matches(*release.graph.matches)

@@ -25,6 +25,7 @@ def audit(release: Published, table: Table | None = None, guarantee: str | Model
     Without it the prior is the one the release states, which must then be that of its records. A release in groups
     that stands against nobody is attacked, too, as somebody would who knows how the groups were made.
     """
+    table = None if table is None else release.people_in(table)
     model = release.model if guarantee is None else parse(guarantee).bind(release.sensitive)
     before = None if table is None else risk_of_classes(np.bincount(table.look_alikes))
     judge: Callable[[Any, Table | None, Model, Risk | None], Verdict]

@@ -15,6 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from oneoff.audit.attacks.view import View, rows_seen
 from oneoff.audit.columns import Failing, carried, failing_columns
 from oneoff.audit.exposure import (
     Column,
@@ -38,7 +39,7 @@ from oneoff.table import Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.classes import Risk, look_alikes
 
-__all__ = ["judge", "look"]
+__all__ = ["judge", "look", "seen"]
 
 look = in_files
 
@@ -254,3 +255,8 @@ def _of_one_column(part: DeltaProbability) -> str:
         "nobody is the origin of a value shown in one column with a probability above "
         f"{float(part.delta):.4g}; nothing is promised for several columns together"
     )
+
+
+def seen(release: Masked, table: Table) -> View:
+    """Rows. Nobody's quasi-identifiers need be those of the own record, and hidden groups are hidden."""
+    return replace(rows_seen(release, table, release.values), group=None, held=None)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.anyone import Odds, Words, counts_in, kept_by_odds, remarks
+from oneoff.audit.attacks.view import View, rows_seen
 from oneoff.audit.judge import judge_part, of_sizes
 from oneoff.audit.levels import reached
 from oneoff.audit.recognition import in_files
@@ -35,7 +36,7 @@ from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Flags, Floats, Ints
 from oneoff.table.classes import Risk, risk_of_classes
 
-__all__ = ["judge", "look"]
+__all__ = ["judge", "look", "seen"]
 
 look = in_files
 
@@ -254,3 +255,9 @@ def _values_problem(release: Perturbed, table: Table) -> str:
         return prior_problem(release, table)
     unknown = counts_in(release, table) is None
     return "somebody in the table has a value that the release does not list" if unknown else ""
+
+
+def seen(release: Perturbed, table: Table) -> View:
+    """Rows whose values went through the channel; who looks alike is a group of people who each show one of them."""
+    view = rows_seen(release, table, release.values)
+    return replace(view, channel=release.channel.matrix)

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from oneoff.audit.anyone import Odds, Words, counts_in, kept_by_odds, remarks
+from oneoff.audit.attacks.view import View, sparse
 from oneoff.audit.judge import judge_part, of_sizes
 from oneoff.audit.levels import reached
 from oneoff.audit.verdict import PartVerdict, Verdict
@@ -26,7 +27,7 @@ from oneoff.table import Table
 from oneoff.table.arrays import Floats, Ints
 from oneoff.table.classes import Risk, risk_of_classes
 
-__all__ = ["judge"]
+__all__ = ["judge", "seen"]
 
 _WORDS = Words(
     "noise was drawn as described",
@@ -190,3 +191,19 @@ def _compare(release: Tallied, table: Table, exact: Ints | None) -> list[str]:
         for a, b in zip(counted.columns, release.tallies.columns, strict=True)
     )
     return [] if same else ["a cell does not have the values of its people"]
+
+
+def seen(release: Tallied, table: Table) -> View:
+    """Cells with what the fit says of their values; the noisy counts of fields are what people of a field share."""
+    from scipy.sparse import csr_array
+
+    assert release.sensitive is not None
+    tallies, columns = release.tallies, []
+    for attribute in table.quasi:
+        j = release.place_of(attribute.name)
+        counts, code = tallies.columns[j], release.quasi[j].codes_in(attribute)
+        share = counts.count / tallies.size[counts.owner]
+        columns.append(sparse(counts.owner, code[counts.value], share, (tallies.groups, attribute.size)))
+    values, held = (csr_array(np.maximum(each, 0)) for each in (release.fitted.cells(), release.estimates))
+    group = None if release.links is None else release.field[release.links]
+    return View(release.form, table.quasi, release.sensitive, tuple(columns), values, group=group, held=held)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from oneoff.cli.attacking import attack
 from oneoff.cli.choosing import compare, methods, profile
 from oneoff.cli.judging import audit, check, verify
 from oneoff.cli.publishing import anonymize, demo
@@ -55,5 +56,5 @@ def _options(
     pass
 
 
-for _command in (demo, profile, anonymize, audit, verify, check, utility, query, compare, methods):
+for _command in (demo, profile, anonymize, audit, attack, verify, check, utility, query, compare, methods):
     app.command()(_command)

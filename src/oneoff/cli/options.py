@@ -26,6 +26,7 @@ __all__ = [
     "GeneralizedQuasi",
     "Guarantee",
     "Hierarchy",
+    "HoldOut",
     "Identifiers",
     "JobEncoding",
     "JobGuarantee",
@@ -143,6 +144,14 @@ MethodOption = Annotated[
 ]
 Effort = Annotated[str | None, typer.Option(help="fast, balanced (default) or best.")]
 Seed = Annotated[int | None, typer.Option(help="For a repeatable run. Keep it as secret as the table.")]
+HoldOut = Annotated[
+    float | None,
+    typer.Option(
+        "--hold-out",
+        help="Leave out this share of the people, by chance, e.g. 0.1: what anybody finds out about them is what "
+        "attacks on the others are compared with.",
+    ),
+]
 
 # What goes out
 Out = Annotated[str | None, typer.Option("--out", help="Folder for the release; it must not exist.")]
@@ -203,7 +212,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     effort = [] if given["effort"] is None else [f"effort={given['effort']}"]
     lists = ("quasi", "identifiers", "keep", "numeric", "categorical")
     as_given = ("guarantee", "sensitive", "missing", "bins", "method", "seed", "rows", "encoding", "delimiter",
-                "decimal", "csv", "raw_csv", "overwrite")  # fmt: skip
+                "decimal", "csv", "raw_csv", "overwrite", "hold_out")  # fmt: skip
     return {
         "output": given["out"],
         "hierarchies": pairs(given["hierarchy"], "--hierarchy"),

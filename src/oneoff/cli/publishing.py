@@ -71,6 +71,7 @@ def anonymize(
     option: options.MethodOption = None,
     effort: options.Effort = None,
     seed: options.Seed = None,
+    hold_out: options.HoldOut = None,
     rows: options.Rows = None,
     encoding: options.JobEncoding = None,
     delimiter: options.Delimiter = None,

@@ -25,10 +25,12 @@ from oneoff.releases.contents import LIST
 from oneoff.releases.description import FORMAT, describe, described_release
 from oneoff.releases.disk import new_file
 from oneoff.releases.draft import Draft, appearing
-from oneoff.releases.private import UNFIT, damaged, load_links, missing
+from oneoff.releases.private import HELD_OUT, UNFIT, damaged, load_links, missing, reading
 from oneoff.releases.published import PrivateFiles, Published
 from oneoff.releases.signature import SIGNATURE, Signer
 from oneoff.releases.spreadsheet import ESCAPED, RAW, harmless
+from oneoff.table.arrays import Ints
+from oneoff.table.held_out import read_held_out
 from oneoff.table.parquet import LIMIT, most_bytes, read_parquet
 
 __all__ = ["load_release", "public_half", "release_folder", "write_release"]
@@ -186,7 +188,16 @@ def _with_private(release: Published, private: Path) -> Published:
         raise missing(path)
     if len(links) != release.rows or (links < 0).any() or (links >= release.rows).any():
         raise damaged(path, "does not hold what was written", "records that the public half does not have")
-    return replace(release, links=links).with_private(private)
+    return replace(release, links=links, held_out=_held_out(private)).with_private(private)
+
+
+def _held_out(private: Path) -> Ints | None:
+    """Who was left out, if anybody was."""
+    path = private / HELD_OUT
+    if not path.is_file():
+        return None
+    with reading(path):
+        return read_held_out(path)
 
 
 def _damaged(what: str, got: str) -> DamagedRelease:

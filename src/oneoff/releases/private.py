@@ -11,7 +11,9 @@ import numpy as np
 from oneoff.errors import DamagedRelease, OneoffError
 from oneoff.table.arrays import Ints
 
-__all__ = ["UNFIT", "damaged", "load_links", "missing", "reading"]
+__all__ = ["HELD_OUT", "UNFIT", "damaged", "load_links", "missing", "reading"]
+
+HELD_OUT = "held-out.parquet"
 
 # What goes wrong with a file that does not hold what was written, beside errors of Arrow.
 UNFIT = (OneoffError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, OSError)

@@ -19,6 +19,7 @@ from oneoff.releases.estimate import Estimate
 from oneoff.releases.predicate import Condition, Where, conditions
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
+from oneoff.table.held_out import inside
 
 if TYPE_CHECKING:
     import pandas
@@ -39,6 +40,7 @@ class Published(ABC):
     against    who the method stands against
     links[i]   private: the record of person i of the table
     private_half   private: makes the files that the steward keeps beside the links, by name
+    held_out   private: the rows of people of the table who were left out; None when nobody was
     broken     private: why this release must not go out, empty when nothing speaks against it
     """
 
@@ -53,6 +55,7 @@ class Published(ABC):
     prior_is_exact: bool = True
     against: Adversary = Adversary.READER
     links: Ints | None = None
+    held_out: Ints | None = None
     origin: str = "polars"
     private_half: Callable[[], PrivateFiles] = dict
     broken: str = ""
@@ -124,6 +127,18 @@ class Published(ABC):
     @property
     def guarantee(self) -> str:
         return self.model.spec()
+
+    def people_in(self, table: Table) -> Table:
+        """The people of the table who are in the release: not those who were held out of it, where that is known."""
+        return table if self.held_out is None or not self._was(table) else table.part(inside(table.rows, self.held_out))
+
+    def held_out_of(self, table: Table) -> Table | None:
+        """Those who were left out, where that is known."""
+        return None if self.held_out is None or not self._was(table) else table.take(self.held_out)
+
+    def _was(self, table: Table) -> bool:
+        """Can it be the whole table, with those who were held out?"""
+        return self.held_out is not None and table.rows == self.rows + len(self.held_out)
 
     def to_polars(self) -> polars.DataFrame:
         import polars

@@ -154,11 +154,11 @@ class Table:
 
     def attribute(self, name: str) -> Attribute:
         """The quasi-identifier of that name."""
-        return self.quasi[self._place(name)]
+        return self.quasi[self.place(name)]
 
     def column(self, name: str) -> tuple[Attribute, Codes]:
         """The quasi-identifier of that name, and everybody's code in it."""
-        j = self._place(name)
+        j = self.place(name)
         return self.quasi[j], self.codes[:, j]
 
     def columns(self) -> Iterator[tuple[Attribute, Codes]]:
@@ -175,6 +175,19 @@ class Table:
         kept = None if self.kept is None else self.kept[rows]
         return replace(self, codes=self.codes[rows], values=self.values[rows], kept=kept)
 
+    def part(self, rows: npt.NDArray[Any]) -> Table:
+        """Some of the people, as if there were no others: labels that none of them has are gone."""
+        some = self.take(rows)
+        quasi, codes = _compact(some.quasi, some.codes)
+        keep, kept = (some.keep, None) if some.kept is None else _compact(some.keep, some.kept)
+        values = some.values
+        sensitive: tuple[Attribute, ...] = () if some.sensitive is None else (some.sensitive,)
+        if sensitive:
+            sensitive, column = _compact(sensitive, values[:, None])
+            values = column[:, 0]
+        only = sensitive[0] if sensitive else None
+        return replace(some, quasi=quasi, codes=codes, sensitive=only, values=values, keep=keep, kept=kept)
+
     def recoded(self, quasi: Sequence[Attribute], codes: Codes) -> Codes:
         """Records over other domains of these quasi-identifiers, such as those of a release that was read back, in the
         codes and the columns of this table; -1 for values that nobody in it has."""
@@ -182,7 +195,7 @@ class Table:
         shown = {attribute.name: own[attribute.name][column] for attribute, column in zip(quasi, codes.T, strict=True)}
         return np.stack([shown[attribute.name] for attribute in self.quasi], axis=1)
 
-    def _place(self, name: str) -> int:
+    def place(self, name: str) -> int:
         names = [attribute.name for attribute in self.quasi]
         if name not in names:
             raise UnknownColumn(
@@ -191,3 +204,14 @@ class Table:
                 hint=nearest(str(name), names),
             )
         return names.index(name)
+
+
+def _compact(attributes: tuple[Attribute, ...], codes: Codes) -> tuple[tuple[Attribute, ...], Codes]:
+    """The same columns over those labels only that occur; -1 stays."""
+    found, columns = [], []
+    for attribute, column in zip(attributes, codes.T, strict=True):
+        occurs = np.bincount(column + 1, minlength=attribute.size + 1)[1:] > 0
+        place = np.append(np.cumsum(occurs) - 1, -1).astype(np.int32)
+        found.append(replace(attribute, labels=attribute.labels[occurs]))
+        columns.append(place[column])
+    return tuple(found), np.ascontiguousarray(np.stack(columns, axis=1)) if columns else codes

@@ -115,6 +115,7 @@ def utility(
     domains      domain sizes to use instead of those that occur, e.g. the nominal ones of the literature
     hierarchies  for ail, where the release itself was made without them
     """
+    table = None if table is None else release.people_in(table)
     by = Yardsticks(domains or {}, hierarchies or {})
     _check_names(release, [*by.domains, *by.hierarchies])
     measure: Callable[[Any, Table | None, Yardsticks], Utility]

@@ -1,0 +1,178 @@
+"""Who attacks, and what she has in front of her.
+
+An attack may look at everything a `Scene` has but the values of the people it guesses about: `table.values` and
+`control.values` are the answers, with which guesses are compared once they are made (`finding.compared`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from oneoff.audit.attacks.view import View
+from oneoff.errors import BadValue
+from oneoff.releases import Published
+from oneoff.table import Table
+from oneoff.table.arrays import Codes, Flags, Ints, Ragged
+
+__all__ = ["MOST_PEOPLE", "Attacker", "People", "Scene", "people_of"]
+
+MOST_PEOPLE = 10_000  # guessed about, and as many outside
+_MOST_BELIEFS = 20_000_000  # held in memory: people times values
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """What an adversary knows beside the release.
+
+    columns        the quasi-identifiers of everybody that she knows; None: all of them
+    knows_links    the share of people whose true record she knows
+    knows_values   the share of people whose sensitive value she knows
+    knows_method   does she know how the release was made (but not what chance did)?
+    """
+
+    columns: tuple[str, ...] | None = None
+    knows_links: float = 0.0
+    knows_values: float = 0.0
+    knows_method: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("knows_links", "knows_values"):
+            share = getattr(self, name)
+            if not 0 <= share < 1:
+                raise BadValue(f"{name} is not a share of people", allowed="0 to below 1", got=str(share))
+        if self.columns is not None:
+            object.__setattr__(self, "columns", tuple(self.columns))
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"columns": None if self.columns is None else list(self.columns)}
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Some people: codes[i, j] in the columns of the table, values[i] in those of the release; -1 for unknown ones.
+
+    row   their rows in the table they are from
+    """
+
+    row: Ints
+    codes: Codes
+    values: Codes
+
+    def take(self, chosen: Ints | Flags) -> People:
+        return People(self.row[chosen], self.codes[chosen], self.values[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A release, the people of its table, others who are not in it, and who attacks.
+
+    table     the people of the release, row by row as its links count them
+    control   people who are not in it; None where there are none to compare with
+    release   None for a file of another tool
+    earlier   another release of the same people, where there is one
+    most      how many people are guessed about at most
+    options   of single attacks, such as {"model": "trees"}
+    """
+
+    view: View
+    table: Table
+    attacker: Attacker = Attacker()
+    control: Table | None = None
+    release: Published | None = None
+    earlier: Published | None = None
+    most: int = MOST_PEOPLE
+    seed: int = 0
+    options: Mapping[str, Any] | None = None
+
+    def option(self, name: str, default: Any) -> Any:
+        return (self.options or {}).get(name, default)
+
+    def rng(self) -> np.random.Generator:
+        """The same draws on every run: which people are looked at is no secret."""
+        return np.random.default_rng(self.seed)
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """The places of the quasi-identifiers she knows."""
+        if self.attacker.columns is None:
+            return tuple(range(len(self.view.quasi)))
+        return tuple(self.table.place(name) for name in self.attacker.columns)
+
+    @property
+    def knows_groups(self) -> bool:
+        """Who knows all quasi-identifiers of a person finds the person's group."""
+        return len(self.columns) == len(self.view.quasi)
+
+    @cached_property
+    def inside(self) -> People:
+        """Everybody in the release."""
+        return people_of(self.table, self.view)
+
+    @cached_property
+    def outside(self) -> People | None:
+        """Those of the control who are looked at."""
+        if self.control is None:
+            return None
+        others = people_of(self.control, self.view)
+        if len(others.row) <= self._most:
+            return others
+        return others.take(np.sort(self.rng().choice(len(others.row), self._most, replace=False)))
+
+    @property
+    def _most(self) -> int:
+        return max(1, min(self.most, _MOST_BELIEFS // max(1, self.view.sensitive.size)))
+
+    @cached_property
+    def known(self) -> Flags:
+        """People of whom she knows the value already: those it was told of, or whose record she knows."""
+        told = 1 - (1 - self.attacker.knows_links) * (1 - self.attacker.knows_values)
+        return np.random.default_rng([self.seed, 1]).random(self.table.rows) < told
+
+    @cached_property
+    def sample(self) -> Ints:
+        """Rows of people who are looked at: whole groups by chance, all of them where they are few."""
+        rows, group = self.table.rows, self.view.group
+        if rows <= self._most:
+            return np.arange(rows)
+        if group is None or not self.knows_groups:
+            return np.sort(self.rng().choice(rows, self._most, replace=False))
+        return self._whole_groups(group)
+
+    def _whole_groups(self, group: Ints) -> Ints:
+        """Groups by chance until there are enough people; of one that is larger than that, a part."""
+        members = Ragged.of_owners(group - int(group.min()))
+        order = self.rng().permutation(np.flatnonzero(np.diff(members.start)))
+        last = int(np.searchsorted(np.cumsum(np.diff(members.start)[order]), self._most))
+        chosen: Ints = members.take(order[: last + 1]).items
+        if len(chosen) > 4 * self._most:
+            chosen = self.rng().choice(chosen, self._most, replace=False)
+        return np.sort(chosen)
+
+    @cached_property
+    def anyone(self) -> Ints:
+        """People to guess about by chance, for attacks that need no whole groups."""
+        some = np.arange(self.table.rows)
+        if len(some) > self._most:
+            some = np.sort(self.rng().choice(len(some), self._most, replace=False))
+        return some[~self.known[some]]
+
+    @cached_property
+    def targets(self) -> Ints:
+        """Those of the sample whom she has to guess about."""
+        return self.sample[~self.known[self.sample]]
+
+
+def people_of(table: Table, view: View) -> People:
+    """The people of a table in the codes of a view; -1 for what it has never seen."""
+    columns = []
+    for attribute in view.quasi:
+        own, codes = table.column(attribute.name)
+        columns.append(own.codes_in(attribute)[codes])
+    assert table.sensitive is not None
+    values = table.sensitive.codes_in(view.sensitive)[table.values]
+    return People(np.arange(table.rows), np.stack(columns, axis=1), values)

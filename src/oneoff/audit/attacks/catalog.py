@@ -1,0 +1,104 @@
+"""Which attacks there are, as a plain dict by the name a user writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from oneoff.audit.attacks.attacker import Scene
+from oneoff.audit.attacks.bayes import bayes
+from oneoff.audit.attacks.finding import Finding
+from oneoff.audit.attacks.homogeneity import homogeneity, homogeneous_groups
+from oneoff.audit.attacks.learned import learned
+from oneoff.audit.attacks.linking import linking, nobody_placed
+from oneoff.audit.attacks.similarity import similarity, without_neighbours
+from oneoff.audit.attacks.skewness import skewness
+from oneoff.errors import BadValue, nearest
+from oneoff.releases import Published
+
+__all__ = ["ATTACKS", "KINDS", "Procedure", "procedure"]
+
+# What an attack can be tried on: kinds of releases, plain rows, and files of other tools.
+KINDS = frozenset({"generalized", "bucketized", "perturbed", "masked", "tallied", "synthetic", "rows", "file"})
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """An attack: what it does, and on what.
+
+    run        from what an attacker has in front of her to what she finds out
+    kinds      what it can be tried on, of `KINDS`
+    otherwise  why not on others
+    blind      says in a sentence what the release alone tells, without the original and so without a rate
+    unfit      says why it cannot be tried on this very release, though the kind is right; empty when it can
+    """
+
+    name: str
+    run: Callable[[Scene], Finding]
+    summary: str
+    kinds: frozenset[str] = KINDS
+    otherwise: str = ""
+    unfit: Callable[[Scene], str] | None = None
+    blind: Callable[[Published], str] | None = None
+
+    def why_not(self, scene: Scene) -> str:
+        """Why it cannot be tried; empty when it can."""
+        if scene.view.form not in self.kinds:
+            return self.otherwise
+        return "" if self.unfit is None else self.unfit(scene)
+
+    def without_original(self, release: Published) -> str:
+        """What it says of a release alone; empty where that is nothing."""
+        return "" if self.blind is None else self.blind(release)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON with stable keys."""
+        return {"name": self.name, "summary": self.summary, "kinds": sorted(self.kinds), "otherwise": self.otherwise}
+
+
+_TRUE_VALUES = KINDS - {"tallied", "perturbed", "synthetic"}
+_NO_TRUE_VALUES = "the release shows no true values, only what chance made of them"
+_RECORDS = KINDS - {"tallied", "synthetic"}
+
+_ALL = (
+    Procedure(
+        "linking",
+        linking,
+        "keeps the records that could be a person's, leaves out those that cannot be true, and picks one of them",
+        _RECORDS,
+        "the release has no records of people",
+        unfit=nobody_placed,
+    ),
+    Procedure(
+        "homogeneity",
+        homogeneity,
+        "names a value where all among whom a person is have the same one",
+        _TRUE_VALUES,
+        _NO_TRUE_VALUES,
+        blind=homogeneous_groups,
+    ),
+    Procedure("skewness", skewness, "names the value most frequent among those with whom a person is"),
+    Procedure(
+        "similarity",
+        similarity,
+        "names the neighbourhood of values (by order or hierarchy) most frequent around a person",
+        unfit=without_neighbours,
+    ),
+    Procedure("bayes", bayes, "names the most likely value by the naive Bayes classifier of papers 001 and 000"),
+    Procedure(
+        "learned",
+        learned,
+        "learns from the release which values go with which quasi-identifiers, then shares out what groups hold",
+    ),
+)
+
+ATTACKS: dict[str, Procedure] = {each.name: each for each in _ALL}
+
+
+def procedure(name: str) -> Procedure:
+    """The attack of that name, or an error that lists what is allowed instead."""
+    if name not in ATTACKS:
+        allowed, hint = ", ".join(ATTACKS), nearest(name, ATTACKS)
+        raise BadValue(f"there is no attack called {name!r}", allowed=allowed, got=repr(name), hint=hint)
+    return ATTACKS[name]

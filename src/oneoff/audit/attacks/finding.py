@@ -1,0 +1,216 @@
+"""What an attack found out: how often it is right about people in the release, beside what it knows of others.
+
+A rate alone says little. Two things stand beside it: how often somebody is right who always names the most frequent
+value, and how often the same attacker is right about people outside the release. What she knows of these comes from
+what the table shows of people like them. Only the difference is what being in the table costs a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneoff.audit.attacks.attacker import People, Scene
+from oneoff.audit.attacks.rates import FEWEST, Difference, Rate, difference
+from oneoff.table import Attribute
+from oneoff.table.arrays import Codes, Floats, Ints
+
+__all__ = ["ByValue", "Finding", "Guesses", "best_guess", "compared"]
+
+NO_CONTROL = (
+    "no people outside the release were given, so nobody can tell what of this rate comes from the person's own record "
+    "and what from people like them: --hold-out 0.1 when publishing, or --control TABLE"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Guesses:
+    """What was guessed about some people, and whether it is right.
+
+    row      their rows in the table they are from
+    guess    the value named (a code of the release); -1 where none was
+    belief   how sure the attacker is of it
+    true     the value they have; -1 for one that the release does not know
+    right    1 or 0, or the probability with which a guess between equals is right
+    """
+
+    row: Ints
+    guess: Codes
+    belief: Floats
+    true: Codes
+    right: Floats
+
+    @cached_property
+    def rate(self) -> Rate:
+        return Rate(float(self.right.sum()), len(self.row))
+
+    def of_value(self, value: int) -> Rate:
+        mine = self.true == value
+        return Rate(float(self.right[mine].sum()), int(mine.sum()))
+
+
+@dataclass(frozen=True)
+class ByValue:
+    """The people who have one value."""
+
+    value: str
+    inside: Rate
+    outside: Rate | None
+
+    def as_dict(self) -> dict[str, Any]:
+        outside = None if self.outside is None else self.outside.as_dict()
+        return {"value": self.value} | self.inside.as_dict() | {"outside": outside}
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """How often an attack on a release is right.
+
+    attack      its name in the catalog
+    claim       what is tried, as the subject of a sentence that goes on with "is right"
+    inside      people of the release; outside: people who are not in it, None where there are none to compare with
+    baseline    how often somebody is right about the same people who does not look: `baseline_is` says how
+    people      in the release; fewer are tried where that would take long
+    sensitive   what is guessed; None where the guess is who somebody is
+    figures     what else was measured, by name
+    warnings    what a reader of the rate must know
+    """
+
+    attack: str
+    claim: str
+    inside: Guesses
+    outside: Guesses | None
+    baseline: float
+    people: int
+    sensitive: Attribute | None
+    baseline_is: str = "always naming the most frequent value"
+    figures: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def rate(self) -> Rate:
+        return self.inside.rate
+
+    @property
+    def control(self) -> Rate | None:
+        return None if self.outside is None else self.outside.rate
+
+    @property
+    def difference(self) -> Difference | None:
+        """What being in the table costs: how much more often she is right about people who are in it."""
+        return None if self.control is None else difference(self.rate, self.control)
+
+    @property
+    def beats_baseline(self) -> bool:
+        low = self.rate.share if self.rate.interval is None else self.rate.interval[0]
+        return low > self.baseline
+
+    @cached_property
+    def values(self) -> tuple[ByValue, ...]:
+        """By the value people have; values that nobody looked at has are left out."""
+        if self.sensitive is None:
+            return ()
+        occurring = np.unique(self.inside.true[self.inside.true >= 0]).tolist()
+        labels, outside = self.sensitive.labels, self.outside
+        return tuple(
+            ByValue(str(labels[v]), self.inside.of_value(v), None if outside is None else outside.of_value(v))
+            for v in occurring
+        )
+
+    def per_person(self) -> dict[str, npt.NDArray[Any]]:
+        """For every person tried: the row of the table, the guess, the belief in it, and whether it is right."""
+        found = self.inside
+        return {"row": found.row, "guess": found.guess, "belief": found.belief, "right": found.right}
+
+    def sentence(self) -> str:
+        return f"{self.claim} is right about {self._tried()}{self._compared()}; {self._without_looking()}."
+
+    def _tried(self) -> str:
+        tried, among = self.rate.tried, "" if self.rate.tried == self.people else f", of {self.people:,} in the release"
+        return f"{_sure(self.rate)} of {tried:,} people{among}"
+
+    def _compared(self) -> str:
+        control, more = self.control, self.difference
+        if control is None or more is None:
+            return ""
+        between = "" if more.interval is None else f" ({_points(more.interval[0])} to {_points(more.interval[1])})"
+        about = f", and about {_sure(control)} of {control.tried:,} outside it"
+        return f"{about}: being in it adds {_points(more.amount)}{between} points"
+
+    def _without_looking(self) -> str:
+        beaten = "" if self.beats_baseline else ", no less often"
+        return f"{self.baseline_is} is right about {_percent(self.baseline)}{beaten}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON with stable keys; single people are not in it."""
+        more = self.difference
+        return {
+            "attack": self.attack,
+            **self.rate.as_dict(),
+            "people": self.people,
+            "sampled": self.rate.tried < self.people,
+            "baseline": self.baseline,
+            "baseline_is": self.baseline_is,
+            "beats_baseline": self.beats_baseline,
+            "outside": None if self.control is None else self.control.as_dict(),
+            "difference": None if more is None else more.amount,
+            "difference_interval": None if more is None else more.as_dict()["interval"],
+            "values": [each.as_dict() for each in self.values],
+            "figures": dict(self.figures),
+            "sentence": self.sentence(),
+            "warnings": list(self.warnings),
+        }
+
+
+def best_guess(people: People, beliefs: Floats) -> Guesses:
+    """The most likely value of each of the people; between equally likely ones the guess is drawn, so to speak."""
+    top = beliefs.max(axis=1)
+    equals = beliefs >= top[:, None] * (1 - 1e-9)
+    own = people.values >= 0
+    hit = np.zeros(len(top))
+    hit[own] = equals[own, people.values[own]] / equals[own].sum(axis=1)
+    return Guesses(people.row, beliefs.argmax(axis=1).astype(np.int32), top, people.values, hit)
+
+
+def compared(scene: Scene, attack: str, claim: str, inside: Guesses, outside: Guesses | None, **more: Any) -> Finding:
+    """What came of guesses about values, beside the most frequent value, with what must be said about it."""
+    common = int(scene.view.totals.argmax())
+    baseline = float((inside.true == common).mean()) if len(inside.true) else 0.0
+    warnings = tuple(more.pop("warnings", ()))
+    finding = Finding(
+        attack, claim, inside, outside, baseline, scene.table.rows, scene.view.sensitive, warnings=warnings, **more
+    )
+    return _warned(finding, scene)
+
+
+def _warned(finding: Finding, scene: Scene) -> Finding:
+    from dataclasses import replace
+
+    said = list(finding.warnings)
+    if finding.rate.tried < FEWEST:
+        said.append(f"{finding.rate.tried} people are too few for an interval: the rate may be chance")
+    if not finding.beats_baseline:
+        said.append(f"this attack does not beat its baseline: {finding.baseline_is} does as well")
+    if scene.control is None:
+        said.append(NO_CONTROL)
+    elif finding.control is not None and finding.control.tried < FEWEST:
+        said.append(f"the control has {finding.control.tried} people, too few for an interval")
+    return replace(finding, warnings=tuple(said))
+
+
+def _sure(rate: Rate) -> str:
+    between = "" if rate.interval is None else f" ({_percent(rate.interval[0])} to {_percent(rate.interval[1])})"
+    return f"{_percent(rate.share)}{between}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"

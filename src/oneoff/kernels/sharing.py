@@ -1,0 +1,68 @@
+"""Beliefs about people, fitted to what they have together: rows and columns are scaled in turn (Sinkhorn).
+
+belief [person, value] is what is believed of everybody before; it is changed in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+__all__ = ["share_in_groups", "share_in_records"]
+
+
+@njit(cache=True)
+def share_in_groups(belief: Any, start: Any, member: Any, due: Any, rounds: int) -> None:
+    """Members member[start[g] : start[g + 1]] of group g have due[g, v] people with value v among them."""
+    for g in range(len(start) - 1):
+        for _ in range(rounds):
+            for v in range(belief.shape[1]):
+                _scale_value(belief, member[start[g] : start[g + 1]], v, due[g, v])
+            for i in member[start[g] : start[g + 1]]:
+                _scale_person(belief, i)
+
+
+@njit(cache=True)
+def _scale_value(belief: Any, members: Any, v: int, due: float) -> None:
+    total = 0.0
+    for i in members:
+        total += belief[i, v]
+    if total > 0:
+        for i in members:
+            belief[i, v] *= due / total
+
+
+@njit(cache=True)
+def _scale_person(belief: Any, i: int) -> None:
+    total = belief[i].sum()
+    if total > 0:
+        belief[i] /= total
+
+
+@njit(cache=True)
+def share_in_records(belief: Any, start: Any, record: Any, shown: Any, rounds: int) -> None:
+    """Person i has one of the records record[start[i] : start[i + 1]], a record one person; record r shows shown[r]."""
+    odds = np.empty(len(record))
+    for i in range(len(start) - 1):
+        for e in range(start[i], start[i + 1]):
+            odds[e] = belief[i, shown[record[e]]]
+    total = np.zeros(len(shown))
+    for _ in range(rounds):
+        total[:] = 0.0
+        for e in range(len(record)):
+            total[record[e]] += odds[e]
+        for i in range(len(start) - 1):
+            mine = 0.0
+            for e in range(start[i], start[i + 1]):
+                if total[record[e]] > 0:
+                    odds[e] /= total[record[e]]
+                mine += odds[e]
+            for e in range(start[i], start[i + 1]):
+                if mine > 0:
+                    odds[e] /= mine
+    for i in range(len(start) - 1):
+        belief[i] = 0.0
+        for e in range(start[i], start[i + 1]):
+            belief[i, shown[record[e]]] += odds[e]

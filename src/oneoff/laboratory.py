@@ -1,0 +1,283 @@
+"""Attack a release before somebody else does: every attack of the catalog, with people outside as the control."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oneoff.audit import audit
+from oneoff.audit.attacks import Attacker, Finding, People, Rate, Scene, seen
+from oneoff.audit.attacks.attacker import people_of
+from oneoff.audit.attacks.catalog import ATTACKS, Procedure, procedure
+from oneoff.errors import BadValue, listing
+from oneoff.job import original_of
+from oneoff.releases import Published
+from oneoff.releases.folder import load_release
+from oneoff.table import Table
+from oneoff.table.classes import look_alikes
+from oneoff.table.read import read_table
+
+__all__ = ["Attacked", "attack", "attack_files"]
+
+_BLIND = (
+    "Without the original table nobody can say which guesses are right, so there are no rates; what follows is in the "
+    "release itself."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Attacked:
+    """What came of the attacks.
+
+    findings   of those that could be tried
+    refused    the others by name, and why not
+    warnings   about the control; remarks: what can be said without the original
+    """
+
+    attacker: Attacker
+    findings: tuple[Finding, ...]
+    refused: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __getitem__(self, name: str) -> Finding:
+        for finding in self.findings:
+            if finding.attack == name:
+                return finding
+        raise KeyError(name)
+
+    def lines(self, verbose: bool = False) -> list[str]:
+        """In sentences; verbose: also what each value adds, and why attacks were not tried."""
+        said = [*self.remarks, *(line for each in self.findings for line in (each.sentence(), *_values(each, verbose)))]
+        common = _common([each.warnings for each in self.findings])
+        for each in self.findings:
+            said += [f"Note on {each.attack}: {warning}." for warning in each.warnings if warning not in common]
+        said += [f"Note: {warning}." for warning in (*self.warnings, *common)]
+        return [
+            *said,
+            *(f"Not tried: {name}, {why}." for name, why in self.refused.items() if verbose or not self.findings),
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON with stable keys."""
+        return {
+            "attacker": self.attacker.as_dict(),
+            "attacks": [finding.as_dict() for finding in self.findings],
+            "refused": dict(self.refused),
+            "warnings": list(self.warnings),
+            "remarks": list(self.remarks),
+        }
+
+
+def _common(warnings: Sequence[tuple[str, ...]]) -> list[str]:
+    """What is said of all attacks, when there are several, is said once."""
+    if len(warnings) < 2:
+        return []
+    return [each for each in warnings[0] if all(each in other for other in warnings)]
+
+
+def _values(finding: Finding, verbose: bool) -> list[str]:
+    if not verbose:
+        return []
+    width = max((len(each.value) for each in finding.values), default=0)
+    return [
+        f"  {each.value:<{width}} {each.inside.share:6.1%} of {each.inside.tried:,}"
+        + ("" if each.outside is None else f", outside {each.outside.share:.1%} of {each.outside.tried:,}")
+        for each in finding.values
+    ]
+
+
+def attack(
+    release: Published | Any,
+    original: Table | None = None,
+    attacks: Sequence[str] | str | None = None,
+    *,
+    control: Table | None = None,
+    attacker: Attacker | None = None,
+    earlier: Published | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Attacked:
+    """What a capable adversary gets out of a release, beside what she knows of people who are not in it.
+
+    release    a release, the path of its folder, or a file or frame of another tool with the columns of the original
+    original   the table it was made from: guesses are compared with it. Without it there are no rates
+    attacks    names of `oneoff.ATTACKS`; all that can be tried by default
+    control    people who are not in the release; those held out when it was made by default
+    attacker   what she knows: `oneoff.Attacker(columns=..., knows_links=..., knows_values=...)`
+    earlier    another release of the same people
+    options    of single attacks, e.g. model="trees" for learned
+    """
+    who = attacker or Attacker()
+    chosen = [procedure(name) for name in ([attacks] if isinstance(attacks, str) else attacks or ATTACKS)]
+    release = _loaded(release)
+    if original is None:
+        return _without_original(release, chosen, who)
+    table, outside = original, control
+    if isinstance(release, Published):
+        table = release.people_in(original)
+        outside = release.held_out_of(original) if control is None else control
+        _refuse_strangers(release, table)
+    scene = _scene(release, table, who, outside, earlier, seed, options)
+    refused = {each.name: why for each in chosen if (why := each.why_not(scene))}
+    found = tuple(each.run(scene) for each in chosen if each.name not in refused)
+    return Attacked(who, found, refused, _control_warnings(scene))
+
+
+def _scene(
+    release: Any, table: Table, who: Attacker, control: Table | None, earlier: Published | None, seed: int, options: Any
+) -> Scene:
+    from oneoff.audit.attacks.file import seen_in_file
+
+    if table.sensitive is None:
+        raise BadValue(
+            "there is nothing to guess: the table has no sensitive column",
+            allowed="a table that was read with sensitive=...",
+        )
+    _refuse_control(control, table)
+    ours = isinstance(release, Published)
+    view = seen(release, table) if ours else seen_in_file(release, table)
+    scene = Scene(view, table, who, control, release if ours else None, earlier, seed=seed, options=options)
+    assert scene.columns is not None  # names that are not quasi-identifiers are refused here
+    return scene
+
+
+def _loaded(release: Any) -> Any:
+    """A folder as a release with its private half, where that is there; everything else as it is."""
+    if isinstance(release, str | os.PathLike) and Path(release).is_dir():
+        return load_release(release, private=True)
+    return release
+
+
+def _refuse_strangers(release: Published, table: Table) -> None:
+    if release.rows != table.rows:
+        raise BadValue(
+            f"the release has {release.rows:,} people, the original {table.rows:,}",
+            allowed="the table the release was made from, read as it was read then",
+            hint="--missing and --rows as for anonymize; people who were held out are known from the private half",
+        )
+
+
+def _without_original(release: Any, chosen: Sequence[Procedure], who: Attacker) -> Attacked:
+    """What the release itself shows of attacks, without knowing who is right."""
+    remarks = [_BLIND]
+    if isinstance(release, Published):
+        remarks += [audit(release).sentence(), *(text for each in chosen if (text := each.without_original(release)))]
+    return Attacked(who, (), {each.name: "it needs the original table" for each in chosen}, (), tuple(remarks))
+
+
+def attack_files(
+    path: Path,
+    original: str | None = None,
+    attacks: Sequence[str] | None = None,
+    control: str | None = None,
+    attacker: Attacker | None = None,
+    earlier: Path | None = None,
+    reading: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Attacked:
+    """The same for files: a release folder or a file, the original and the control read alike.
+
+    reading   roles of columns and how to read them, where neither the release nor its job says
+    """
+    given = {name: value for name, value in (reading or {}).items() if value}
+    if path.is_dir():
+        release: Any = load_release(path, private=True)
+        table = original_of(path, release, original, given)
+    else:
+        release, table = str(path), None if original is None else _read(original, given)
+    others = None if control is None or table is None else read_table(control, **_roles(table, given))
+    before = None if earlier is None else load_release(earlier, private=True)
+    return attack(release, table, attacks, control=others, attacker=attacker, earlier=before, **options)
+
+
+def _read(original: str, given: Mapping[str, Any]) -> Table:
+    if not given.get("quasi") or not given.get("sensitive"):
+        raise BadValue(
+            "which columns of the file are which is not known",
+            allowed="--quasi age,sex,zip and --sensitive disease (a release folder says it itself)",
+            got="a file",
+        )
+    return read_table(original, **given)
+
+
+def _roles(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
+    """How to read people who are to be compared with those of a table."""
+    kinds = {attribute.name: attribute.kind for attribute in table.quasi if attribute.hierarchy is None}
+    return {
+        "quasi": [attribute.name for attribute in table.quasi],
+        "sensitive": None if table.sensitive is None else table.sensitive.name,
+        "numeric": [name for name, kind in kinds.items() if kind == "numeric"],
+        "categorical": [name for name, kind in kinds.items() if kind == "categorical"],
+        "hierarchies": {attribute.name: attribute.hierarchy for attribute in table.quasi if attribute.hierarchy},
+        "missing": given.get("missing", "error"),
+    }
+
+
+# --- is the control one?
+
+
+def _control_warnings(scene: Scene) -> tuple[str, ...]:
+    if scene.control is None:
+        return ()
+    outside = people_of(scene.control, scene.view)
+    return tuple(text for text in (_shared(scene.inside, outside), *_strange(scene, outside)) if text)
+
+
+def _refuse_control(control: Table | None, table: Table) -> None:
+    """People of whom other things are known cannot be compared."""
+    if control is None:
+        return
+    wanted = [attribute.name for attribute in table.quasi]
+    lacking = [name for name in wanted if name not in [attribute.name for attribute in control.quasi]]
+    if control.sensitive is None or table.sensitive is None or control.sensitive.name != table.sensitive.name:
+        lacking.append("the sensitive one")
+    if lacking:
+        raise BadValue(
+            "the control lacks columns of the original",
+            allowed=f"people with the quasi-identifiers {listing(wanted)} and the same sensitive column",
+            got=f"none of the name {listing(lacking)}",
+        )
+
+
+def _shared(inside: People, outside: People) -> str:
+    """Do people of the control occur in the release? Equal rows do, by chance, as often as in the release itself."""
+    both = look_alikes([*(np.concatenate((inside.codes, outside.codes)) + 1).T, _joined(inside, outside) + 1])
+    mine, other = both[: len(inside.row)], both[len(inside.row) :]
+    many = np.bincount(mine, minlength=int(both.max()) + 1)
+    by_chance, met = Rate(float((many[mine] > 1).sum()), len(mine)), Rate(float((many[other] > 0).sum()), len(other))
+    chance, found = by_chance.interval, met.interval
+    if chance is None or found is None or found[0] <= chance[1] + 0.01:
+        return ""
+    share = (met.share - by_chance.share) / (1 - by_chance.share)
+    return (
+        f"the control shares people with the release: about {share:.0%} of it seem to be in it, so the rate outside is "
+        "too high and the difference too small"
+    )
+
+
+def _joined(inside: People, outside: People) -> Any:
+    return np.concatenate((inside.values, outside.values))
+
+
+def _strange(scene: Scene, outside: People) -> list[str]:
+    """Values of the control that nobody in the release has."""
+    found, named = [], [attribute.name for attribute in scene.view.quasi]
+    for name, codes in (*zip(named, outside.codes.T, strict=True), (scene.view.sensitive.name, outside.values)):
+        share = float((codes < 0).mean())
+        if share > 0.01:
+            found.append(f"{name!r} ({share:.0%} of the control)")
+    if not found:
+        return []
+    return [
+        f"the control has values that nobody in the release has: {listing(found)}; what was learned says nothing of "
+        "them, so the rate outside may be too low"
+    ]
