@@ -125,7 +125,7 @@ def damaged_parquet(draw: st.DrawFn, content: bytes, most: int = 4) -> bytes:
     """Cells exchanged, copied, emptied or replaced, rows and columns gone, repeated or in another order."""
     try:
         frame = pq.ParquetFile(pa.BufferReader(content)).read()
-    except (pa.ArrowException, OSError):  # it was damaged before
+    except (pa.ArrowException, OSError, ValueError):  # it was damaged before
         return draw(torn(content))
     for _ in range(draw(st.integers(1, most))):
         if not frame.num_rows or not frame.num_columns:
