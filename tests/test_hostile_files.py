@@ -315,3 +315,31 @@ def test_more_rows_than_there_can_be_are_all(tmp_path: Path) -> None:
     pq.write_table(sample(40, seed=1), tmp_path / "people.parquet")
     for name in ("people.csv", "people.parquet"):
         assert oneoff.read_table(tmp_path / name, quasi="age", rows=10**26).rows == 40
+
+
+# --- names
+
+
+@pytest.mark.parametrize("name", ["x" * 5_000, "x/" * 3_000 + "x"], ids=["a long name", "a long way"])
+def test_names_that_no_file_system_takes(name: str, public: Path, tmp_path: Path) -> None:
+    pyarrow.csv.write_csv(sample(40, seed=1), tmp_path / "people.csv")
+    table = oneoff.read_table(tmp_path / "people.csv", quasi="age", sensitive="race")
+    described = json.loads((public / "release.json").read_text())
+    for attempt in (
+        lambda: oneoff.read_table(f"{name}.csv", quasi="age"),
+        lambda: oneoff.verify(name),
+        lambda: oneoff.verify(public, key=name),
+        lambda: oneoff.anonymize(table, "k-anonymity:3", seed=1).write(tmp_path / name),
+        lambda: oneoff.read_hierarchy(f"{name}.csv"),
+        lambda: oneoff.anonymize(table, "beta-likeness:3", method="tallies", field_size=9, domain=f"{name}.csv"),
+        lambda: oneoff.anonymize(table, "beta-likeness:3", method="transversal", public=f"{name}.csv"),
+        lambda: oneoff.anonymize(table, f"f-privacy:{name}.csv"),
+    ):
+        with pytest.raises(oneoff.errors.OneoffError):
+            attempt()
+    for command in (("anonymize", f"{name}.toml"), ("profile", f"{name}.csv"), ("verify", name)):
+        assert (shell(*command).status, "Traceback" in shell(*command).err) == (2, False)
+    described["files"][name] = "0"
+    (public / "release.json").write_text(json.dumps(described))
+    with pytest.raises(DamagedRelease):
+        oneoff.verify(public)
