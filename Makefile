@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast explore check docs bench constraints clean
+.PHONY: help setup demo test test-fast explore fuzz check docs bench constraints clean
 
 help: ## show this page
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ test-fast: $(READY) ## the suite without what is slow, and a third of the exampl
 
 explore: $(READY) ## the laws on fresh random tables, to find what the suite has not; ARGS=--hypothesis-seed=1 repeats
 	$(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile=explore $(ARGS)
+
+fuzz: $(READY) ## ten minutes of damaged releases, jobs, questions and text files; FUZZ_SEED=1 repeats
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 check: $(READY) ## ruff, mypy (strict), import-linter
 	$(BIN)/ruff check src tests benchmarks experiments

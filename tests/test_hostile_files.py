@@ -6,8 +6,10 @@ import hashlib
 import json
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +30,13 @@ from tests.tables import examples
 pytestmark = pytest.mark.usefixtures("without_pictures")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_page() -> Iterator[None]:
+    """Releases of this module are written for their data."""
+    with mock.patch("oneoff.report.page.report_html", return_value="<html></html>"):
+        yield
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = oneoff.read_table(sample(60, seed=1), quasi=["age", "gender"], sensitive="race")
@@ -40,11 +49,28 @@ def public(made: Path, tmp_path: Path) -> Path:
     return tmp_path / "public"
 
 
-def replace_data(public: Path, content: bytes) -> None:
+@pytest.fixture(scope="module")
+def each_kind(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders of releases by the method that made them."""
+    table, place = oneoff.read_table(sample(60, seed=1), quasi=["age", "gender"], sensitive="race"), {}
+    promises: dict[str, tuple[str, dict[str, Any]]] = {
+        "mondrian": ("k-anonymity:5", {}),
+        "exact-size": ("beta-likeness:2", {}),
+        "tallies": ("beta-likeness:2", {"field_size": 12}),
+        "heterogeneous": ("beta-likeness:2", {"randomize": "permute"}),
+        "mutual-cover": ("delta-probability:0.5", {}),
+    }
+    for method, (promise, options) in promises.items():
+        release = oneoff.anonymize(table, promise, method=method, seed=1, **options)
+        place[method] = release.write(tmp_path_factory.mktemp(method) / "out")
+    return place
+
+
+def replace_data(public: Path, content: bytes, name: str = "data.parquet") -> None:
     """Other records, with a hash that fits."""
-    (public / "data.parquet").write_bytes(content)
+    (public / name).write_bytes(content)
     described = json.loads((public / "release.json").read_text())
-    described["files"]["data.parquet"] = hashlib.sha256(content).hexdigest()
+    described["files"][name] = hashlib.sha256(content).hexdigest()
     (public / "release.json").write_text(json.dumps(described))
 
 
@@ -76,6 +102,19 @@ def test_a_prior_that_no_people_have(prior: Any, public: Path) -> None:
     described["prior"][0] = prior
     (public / "release.json").write_text(json.dumps(described))
     with pytest.raises(DamagedRelease, match="does not fit its description"):
+        oneoff.verify(public)
+
+
+@pytest.mark.parametrize("guarantee", ["k-anonymity:5", "t-closeness:0.9"])
+@pytest.mark.parametrize("prior", [[], [60], [59, 1], [[1, 2], [3, 4]]])
+def test_a_prior_of_other_values(guarantee: str, prior: list[Any], public: Path) -> None:
+    """No ceiling follows from a promise about distances, so nobody looked at the prior before the verdict did."""
+    described = json.loads((public / "release.json").read_text())
+    promises = [{"spec": guarantee, "named_caps": None}]
+    (public / "release.json").write_text(
+        json.dumps(described | {"prior": prior, "guarantee": guarantee, "promises": promises, "caps": None})
+    )
+    with pytest.raises(DamagedRelease, match="the prior does not have a number"):
         oneoff.verify(public)
 
 
@@ -119,6 +158,39 @@ def test_records_that_are_no_parquet_any_more(places: list[tuple[float, int]], c
         oneoff.verify(copy)
     except DamagedRelease:
         return
+
+
+NUMBERS: list[Any] = [None, 0.5, 2**31 - 1, 2**62, -1]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize(
+    ("made_by", "file", "column"),
+    [
+        ("mondrian", "public/data.parquet", "group"),
+        ("mondrian", "public/columns.parquet", "group"),
+        ("mondrian", "private/links.parquet", "row"),
+        ("exact-size", "public/sat.parquet", "bucket"),
+        ("tallies", "public/cells.parquet", "field"),
+        ("heterogeneous", "private/graph.parquet", "person"),
+        ("mutual-cover", "private/cover.parquet", "row_0"),
+        ("mutual-cover", "private/table_0.parquet", "row"),
+    ],
+)
+def test_a_number_that_no_group_has(
+    made_by: str, file: str, column: str, number: Any, each_kind: dict[str, Path], tmp_path: Path
+) -> None:
+    """Neither a warning of numpy nor room for two thousand million groups."""
+    shutil.copytree(each_kind[made_by], tmp_path / "out")
+    frame = pq.read_table(tmp_path / "out" / file)
+    cells = [number, *frame[column].to_pylist()[1:]]
+    kind = pa.float64() if number == 0.5 else pa.int64()
+    replaced = frame.set_column(frame.column_names.index(column), column, pa.array(cells, kind))
+    pq.write_table(replaced, tmp_path / "out" / file)
+    if file.startswith("public/"):
+        replace_data(tmp_path / "out" / "public", (tmp_path / "out" / file).read_bytes(), Path(file).name)
+    with pytest.raises(DamagedRelease, match=f"'{column}' has "):
+        oneoff.load_release(tmp_path / "out", private=True)
 
 
 def bomb(path: Path, rows: int) -> None:
@@ -243,3 +315,31 @@ def test_more_rows_than_there_can_be_are_all(tmp_path: Path) -> None:
     pq.write_table(sample(40, seed=1), tmp_path / "people.parquet")
     for name in ("people.csv", "people.parquet"):
         assert oneoff.read_table(tmp_path / name, quasi="age", rows=10**26).rows == 40
+
+
+# --- names
+
+
+@pytest.mark.parametrize("name", ["x" * 5_000, "x/" * 3_000 + "x"], ids=["a long name", "a long way"])
+def test_names_that_no_file_system_takes(name: str, public: Path, tmp_path: Path) -> None:
+    pyarrow.csv.write_csv(sample(40, seed=1), tmp_path / "people.csv")
+    table = oneoff.read_table(tmp_path / "people.csv", quasi="age", sensitive="race")
+    described = json.loads((public / "release.json").read_text())
+    for attempt in (
+        lambda: oneoff.read_table(f"{name}.csv", quasi="age"),
+        lambda: oneoff.verify(name),
+        lambda: oneoff.verify(public, key=name),
+        lambda: oneoff.anonymize(table, "k-anonymity:3", seed=1).write(tmp_path / name),
+        lambda: oneoff.read_hierarchy(f"{name}.csv"),
+        lambda: oneoff.anonymize(table, "beta-likeness:3", method="tallies", field_size=9, domain=f"{name}.csv"),
+        lambda: oneoff.anonymize(table, "beta-likeness:3", method="transversal", public=f"{name}.csv"),
+        lambda: oneoff.anonymize(table, f"f-privacy:{name}.csv"),
+    ):
+        with pytest.raises(oneoff.errors.OneoffError):
+            attempt()
+    for command in (("anonymize", f"{name}.toml"), ("profile", f"{name}.csv"), ("verify", name)):
+        assert (shell(*command).status, "Traceback" in shell(*command).err) == (2, False)
+    described["files"][name] = "0"
+    (public / "release.json").write_text(json.dumps(described))
+    with pytest.raises(DamagedRelease):
+        oneoff.verify(public)

@@ -15,6 +15,7 @@ from oneoff.errors import BadValue, UnreadableFile, nearest
 from oneoff.releases import Published
 from oneoff.table import Table
 from oneoff.table.domain import is_domain_file
+from oneoff.table.paths import exists, is_file, is_folder
 
 __all__ = ["Job", "original_of", "read_job"]
 
@@ -106,7 +107,7 @@ def original_of(
     path = release_folder(folder) / "private" / "job.toml"
     if path.is_file():
         job = read_job(str(path), given)
-        return job.read_table() if table is not None or Path(job.input).is_file() else None
+        return job.read_table() if table is not None or is_file(Path(job.input)) else None
     return (
         None
         if table is None
@@ -148,11 +149,13 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _unreadable(path: Path, got: str) -> UnreadableFile:
-    here = sorted(other.name for other in path.parent.glob("*.toml")) if not path.exists() else []
+    here = (
+        sorted(other.name for other in path.parent.glob("*.toml"))
+        if not exists(path) and is_folder(path.parent)
+        else []
+    )
     hint = (
-        ""
-        if path.exists()
-        else nearest(path.name, here) or "check the path; a job of an earlier release is in private/"
+        "" if exists(path) else nearest(path.name, here) or "check the path; a job of an earlier release is in private/"
     )
     return UnreadableFile(
         f"the job {str(path)!r} cannot be read",

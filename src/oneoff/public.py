@@ -14,6 +14,7 @@ from oneoff.errors import BadValue, UnknownColumn
 from oneoff.releases import Generalized, Published, Tallied
 from oneoff.releases.folder import load_release
 from oneoff.table import Table
+from oneoff.table.paths import is_file, is_folder
 from oneoff.table.read import read_table
 
 __all__ = ["public_information"]
@@ -42,7 +43,7 @@ def public_information(given: Any, table: Table) -> Table | Mapping[str, Any]:
         return given
     if isinstance(given, str | Path):
         path = Path(given)
-        if path.is_dir():
+        if is_folder(path):
             return public_information(load_release(path), table)
         if path.suffix in (".json", ".toml"):
             return _cuts(path)
@@ -72,7 +73,7 @@ def _with_columns(public: Table, table: Table) -> Table:
 
 
 def _cuts(path: Path) -> Mapping[str, Any]:
-    if not path.is_file():
+    if not is_file(path):
         raise BadValue(f"there is no file {path}", allowed="a .json or .toml file of column -> cuts")
     try:
         found = (

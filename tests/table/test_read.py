@@ -581,6 +581,29 @@ def test_the_encoding_is_never_guessed(tmp_path: Path) -> None:
         one(path, encoding="klingon")
 
 
+@pytest.mark.parametrize("encoding", ["klingon", "", "\0", "hex"])
+def test_an_encoding_is_looked_up_even_where_there_is_nothing_to_decode(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_bytes(b"" if encoding != "hex" else b"age\n1\n")
+    with pytest.raises(BadValue, match="unknown encoding"):
+        read_frame(tmp_path / "people.csv", encoding=encoding)
+
+
+@pytest.mark.parametrize("delimiter", ["\0", "\u00e9", "ab", "", '"'])
+def test_delimiters_that_no_reader_takes(delimiter: str, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,sex\n1,F\n")
+    with pytest.raises(BadValue, match="this delimiter is not possible"):
+        read_frame(tmp_path / "people.csv", delimiter=delimiter)
+
+
+@pytest.mark.parametrize("first", ["\n", "\r\n\r\n", "\ufeff\ufeff", "\ufeff\n"])
+@pytest.mark.parametrize("header", ["age", "age,sex"])
+def test_what_stands_before_the_header_is_no_part_of_it(first: str, header: str, tmp_path: Path) -> None:
+    line = header.replace("age", "30").replace("sex", "F")
+    (tmp_path / "people.csv").write_bytes(f"{first}{header}\n{line}\n{line}\n".encode())
+    frame = read_frame(tmp_path / "people.csv")
+    assert (frame.column_names, frame.num_rows) == (header.split(","), 2)
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     broken = write(tmp_path, "PAR1 and no more", "broken.parquet")
     whole = tmp_path / "whole.parquet"

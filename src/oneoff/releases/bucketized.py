@@ -86,11 +86,11 @@ class Bucketized(Exact):
     def assemble(
         cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]
     ) -> Bucketized:
-        from oneoff.releases.columns import read_exact
+        from oneoff.releases.columns import read_exact, whole_numbers
 
         frame = frames["qit.parquet"]
         quasi, codes = read_exact(described["quasi"], frame)
-        bucket = frame["bucket"].to_numpy().astype(np.int32)
+        bucket = whole_numbers(frame, "bucket", frame.num_rows).astype(np.int32)
         shares = _read_shares(frames["sat.parquet"], common, int(described["buckets"]))
         if not np.array_equal(np.bincount(bucket, minlength=shares.groups), shares.size):
             raise ValueError("the two tables disagree about how many people a bucket has")
@@ -106,9 +106,9 @@ class Bucketized(Exact):
 
 
 def _read_shares(frame: pyarrow.Table, common: dict[str, Any], buckets: int) -> Counts:
-    from oneoff.releases.columns import read_values
+    from oneoff.releases.columns import read_values, whole_numbers
 
-    owner, count = (frame[name].to_numpy().astype(np.int64) for name in ("bucket", "count"))
+    owner, count = whole_numbers(frame, "bucket", frame.num_rows), whole_numbers(frame, "count")
     value = read_values(common["sensitive"], frame).astype(np.int64)
     if (count < 1).any() or (np.diff(owner * len(common["counts"]) + value) <= 0).any():
         raise ValueError("sat.parquet lists a value of a bucket twice, out of order or without people")

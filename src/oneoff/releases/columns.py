@@ -27,6 +27,7 @@ __all__ = [
     "shown",
     "type_name",
     "value_columns",
+    "whole_numbers",
 ]
 
 _TYPES = {"i": "integer", "f": "number", "b": "boolean", "M": "date"}
@@ -114,6 +115,20 @@ def lists_of(column: pa.ChunkedArray) -> tuple[Ints, pa.Array]:
     """How long each list is, and the items of all of them."""
     lists = column.combine_chunks()
     return pc.list_value_length(lists).to_numpy(), lists.flatten()
+
+
+def whole_numbers(frame: pa.Table, name: str, below: int | None = None) -> Ints:
+    """A column of numbers that count or number something: there is one in every row, and none is a fraction.
+
+    below   numbers of groups are from 0 to one less, so that a huge one makes nobody reserve room for all before it
+    """
+    column = frame[name]
+    if column.null_count or not pa.types.is_integer(column.type):
+        raise ValueError(f"{name!r} has {column.null_count} empty cells or numbers that are not whole")
+    found: Ints = np.array(column.cast(pa.int64()).to_numpy())
+    if below is not None and len(found) and not 0 <= found.min() <= found.max() < below:
+        raise ValueError(f"{name!r} has numbers that are not between 0 and {below - 1}")
+    return found
 
 
 def array(column: pa.Array) -> npt.NDArray[Any]:

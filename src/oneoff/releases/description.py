@@ -56,6 +56,8 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
         "against": Adversary(described["stands_against"]),
         "broken": _BROKEN if described.get("broken") else "",
     }
+    if np.shape(described["prior"]) != (1 if sensitive is None else sensitive.size,):
+        raise ValueError("the prior does not have a number of people for each sensitive value")
     release = kind(described["form"]).assemble(common, described, frames)
     _refuse_contradictions(release, described, frames)
     return release

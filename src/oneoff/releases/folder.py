@@ -32,6 +32,7 @@ from oneoff.releases.spreadsheet import ESCAPED, RAW, harmless
 from oneoff.table.arrays import Ints
 from oneoff.table.held_out import read_held_out
 from oneoff.table.parquet import LIMIT, most_bytes, read_parquet
+from oneoff.table.paths import exists, is_file
 
 __all__ = ["load_release", "public_half", "release_folder", "write_release"]
 
@@ -161,7 +162,7 @@ def public_half(folder: str | PathLike[str]) -> Path:
     """The folder that goes out, from itself or from the one that holds both halves."""
     given = Path(folder)
     inside = given / "public"
-    return inside if not (given / "release.json").exists() and (inside / "release.json").exists() else given
+    return inside if not exists(given / "release.json") and exists(inside / "release.json") else given
 
 
 def _load_public(public: Path) -> Published:
@@ -223,7 +224,7 @@ def _described(public: Path) -> dict[str, Any]:
         raise _damaged(f"{str(public)!r} does not hold just what it lists", f"files it does not list: {listing(stray)}")
     for name, digest in files.items():
         path = public / name
-        if Path(name).name != name or not path.is_file():
+        if Path(name).name != name or not is_file(path):
             raise _damaged(f"{name} is missing from {str(public)!r}", "no such file")
         if _hash(path) != digest:
             raise _damaged(f"{name} was changed after the release was written", "another hash than in release.json")
@@ -241,7 +242,7 @@ def _description(public: Path) -> str:
 def _refuse_withheld(public: Path) -> None:
     """A folder that never had a public half: it is not damaged, and nobody can send it again."""
     folder = release_folder(public)
-    if public.resolve().name == "private" and (public / "seed").is_file():
+    if public.resolve().name == "private" and is_file(public / "seed"):
         raise DamagedRelease(
             f"{str(public)!r} is the private half of a release, which nobody but its steward should have",
             allowed="the public half, or the folder that holds both",
@@ -249,7 +250,7 @@ def _refuse_withheld(public: Path) -> None:
             hint=f"name {str(public.parent / 'public')!r} instead",
         )
     verdict = folder / "private" / "verdict.json"
-    if (folder / "public").exists() or not verdict.is_file():
+    if exists(folder / "public") or not is_file(verdict):
         return
     raise DamagedRelease(
         f"{str(folder)!r} has no public half: it was withheld, because the release breaks its promise",

@@ -246,8 +246,9 @@ def _read_tallied(described: list[dict[str, Any]], frame: pyarrow.Table, columns
 
 
 def _read_groups(frame: pyarrow.Table) -> Codes:
-    group: Codes = frame["group"].to_numpy().astype(np.int32)
-    return group
+    from oneoff.releases.columns import whole_numbers
+
+    return whole_numbers(frame, "group", frame.num_rows).astype(np.int32)
 
 
 def _cells_of(quasi: tuple[Attribute, ...], tallies: ColumnTallies, ways: list[str]) -> tuple[Cells, ...]:
@@ -269,6 +270,7 @@ def _boxes(cells: list[Cells], group: Codes | None) -> tuple[Ints, Ints]:
 
 def load_graph(private: Path, links: Ints) -> Links | None:
     """Which people each record covers, from the private half of a release without groups; None when it is not there."""
+    from oneoff.releases.columns import whole_numbers
     from oneoff.table.parquet import read_parquet
 
     path = private / "graph.parquet"
@@ -276,9 +278,9 @@ def load_graph(private: Path, links: Ints) -> Links | None:
         return None
     with reading(path):
         edges = read_parquet(path, columns=["record", "person"])
-        record, person = edges["record"].to_numpy(), edges["person"].to_numpy()
+        record, person = (whole_numbers(edges, name, len(links)) for name in ("record", "person"))
         covered = Ragged.of_owners(record, len(links))
-        return Links(covered.start, person[covered.items].astype(np.int64), np.argsort(links))
+        return Links(covered.start, person[covered.items], np.argsort(links))
 
 
 def generalize(

@@ -179,6 +179,7 @@ def _cover_files(cover: Cover) -> dict[str, pyarrow.Table]:
 
 def load_cover(private: Path) -> Cover | None:
     """Who covers for whom and how, from the private half of a masked release; None when it is not there."""
+    from oneoff.releases.columns import whole_numbers
     from oneoff.table.parquet import read_parquet
 
     path = private / "cover.parquet"
@@ -186,8 +187,10 @@ def load_cover(private: Path) -> Cover | None:
         return None
     with reading(path):
         people = read_parquet(path)
-        partition = Partition(people["group"].to_numpy().copy())
-        rows = [people[f"row_{j}"].to_numpy().copy() for j in range(people.num_columns - 1)]
+        partition = Partition(whole_numbers(people, "group", people.num_rows).astype(np.int32))
+        rows = [
+            whole_numbers(people, f"row_{j}", people.num_rows).astype(np.int32) for j in range(people.num_columns - 1)
+        ]
     tables = tuple(_load_table(private / f"table_{j}.parquet", row) for j, row in enumerate(rows))
     redraw = _load_redraw(private / "redraw.parquet", len(tables))
     diverse = (people.schema.metadata or {}).get(b"diverse") == b"True"
@@ -197,25 +200,30 @@ def load_cover(private: Path) -> Cover | None:
 
 def _load_table(path: Path, row_of_person: Codes) -> RandomTable:
     """How one quasi-identifier was drawn."""
+    from oneoff.releases.columns import whole_numbers
     from oneoff.table.parquet import read_parquet
 
     if not path.is_file():
         raise missing(path)
     with reading(path):
         entries = read_parquet(path)
-        row, code, weight = (entries[name].to_numpy() for name in ("row", "code", "weight"))
-        if (np.diff(row) < 0).any() or (code < 0).any():
-            raise ValueError("its rows are out of order, or a code is negative")
+        row, code = (
+            whole_numbers(entries, "row", entries.num_rows),
+            whole_numbers(entries, "code", 2**31).astype(np.int32),
+        )
+        if (np.diff(row) < 0).any():
+            raise ValueError("its rows are out of order")
         start = np.searchsorted(row, np.arange(int(row[-1]) + 2))
-        return RandomTable(row_of_person, start, code.copy(), weight.copy())
+        return RandomTable(row_of_person, start, code, whole_numbers(entries, "weight"))
 
 
 def _load_redraw(path: Path, columns: int) -> Ints | None:
     """The odds of drawing again, where that was done."""
+    from oneoff.releases.columns import whole_numbers
     from oneoff.table.parquet import read_parquet
 
     if not path.is_file():
         return None
     with reading(path):
         odds = read_parquet(path)
-        return np.stack([odds[str(j)].to_numpy() for j in range(columns)], axis=1)
+        return np.stack([whole_numbers(odds, str(j)) for j in range(columns)], axis=1)

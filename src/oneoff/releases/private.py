@@ -21,6 +21,7 @@ UNFIT = (OneoffError, LookupError, TypeError, ValueError, ArithmeticError, Attri
 
 def load_links(private: Path) -> Ints | None:
     """Which record is whose, from the private half of a release; None when it is not there."""
+    from oneoff.releases.columns import whole_numbers
     from oneoff.table.parquet import read_parquet
 
     path = private / "links.parquet"
@@ -28,11 +29,11 @@ def load_links(private: Path) -> Ints | None:
         return None
     with reading(path):
         links = read_parquet(path, columns=["row", "record"])
-        row = links["row"].to_numpy()
+        row = whole_numbers(links, "row", links.num_rows)
         if not np.array_equal(np.sort(row), np.arange(len(row))):
             raise ValueError("rows of the table are missing or listed twice")
         record = np.empty(len(row), dtype=np.int64)
-        record[row] = links["record"].to_numpy()
+        record[row] = whole_numbers(links, "record")
     return record
 
 

@@ -152,10 +152,10 @@ class Tallied(Published):
     def assemble(
         cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]
     ) -> Tallied:
-        from oneoff.releases.columns import codes, read_values
+        from oneoff.releases.columns import codes, read_values, whole_numbers
 
         cells, plain = frames["cells.parquet"], frames["microdata.parquet"]
-        size, field = (cells[name].to_numpy().astype(np.int64) for name in ("people", "field"))
+        size, field = whole_numbers(cells, "people"), whole_numbers(cells, "field", cells.num_rows)
         if len(size) != int(described["cells"]) or (size < 1).any():
             raise ValueError("cells.parquet does not list the cells that release.json speaks of")
         quasi, tallies = read_tallies(described["quasi"], frames["columns.parquet"], size)
@@ -238,10 +238,10 @@ def _described(attribute: Attribute) -> dict[str, Any]:
 
 
 def _read_counts(frame: pyarrow.Table, sensitive: Attribute, fields: int) -> Ints:
-    from oneoff.releases.columns import codes
+    from oneoff.releases.columns import codes, whole_numbers
 
     value = codes(frame["value"].combine_chunks(), sensitive.labels)
-    field, count = (frame[name].to_numpy().astype(np.int64) for name in ("field", "count"))
+    field, count = whole_numbers(frame, "field", fields), whole_numbers(frame, "count")
     if not np.array_equal(field * sensitive.size + value, np.arange(fields * sensitive.size)):
         raise ValueError("counts.parquet does not list every value of every field once and in order")
     return np.asarray(count.reshape(fields, sensitive.size))

@@ -163,14 +163,16 @@ def read_tallies(
 
 
 def _read_column(described: dict[str, Any], frame: pyarrow.Table) -> tuple[Attribute, Counts]:
+    from oneoff.releases.columns import whole_numbers
+
     encoded = frame["value"].combine_chunks().dictionary_encode()
     labels, code = np.unique(_typed(encoded.dictionary.to_pylist(), described["type"]), return_inverse=True)
     tree = Hierarchy.from_rows(described["hierarchy"], described["name"]) if "hierarchy" in described else None
     if tree is not None:  # labels follow the leaves
         order = np.argsort(tree.leaf_codes(labels), kind="stable")
         labels, code = labels[order], np.argsort(order)[code]
-    group, count = (frame[name].to_numpy().astype(np.int64) for name in ("group", "count"))
-    if (group < 0).any() or (np.diff(group) < 0).any():
+    group, count = whole_numbers(frame, "group", frame.num_rows), whole_numbers(frame, "count")
+    if (np.diff(group) < 0).any():
         raise ValueError(f"the tallies of {described['name']!r} are out of order")
     counts = Counts(offsets(np.bincount(group)), code[encoded.indices.to_numpy()].astype(np.int64), count)
     return Attribute(described["name"], described["kind"], labels, tree), counts

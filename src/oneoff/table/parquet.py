@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from oneoff.errors import BadValue, UnreadableFile
+from oneoff.table.footer import Chunk, row_groups
 
 __all__ = ["LIMIT", "most_bytes", "open_parquet", "read_columns", "read_parquet"]
 
@@ -24,7 +25,6 @@ LIMIT = "ONEOFF_MOST_BYTES"  # of the environment
 
 _DEFAULT = 4 << 30
 _CELL = 8  # bytes that any cell takes, whatever its type: no less than a place in an array
-_TEXTS = "BYTE_ARRAY"
 _MOST_ROWS = 8_192  # of a stretch
 _ODD = (pa.types.is_nested, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)  # read in stretches
 
@@ -52,9 +52,9 @@ def open_parquet(path: Path) -> pq.ParquetFile:
 
 def read_columns(file: pq.ParquetFile, names: list[str], path: Path, rows: int | None = None) -> pa.Table:
     """Columns of an open file, in the order in which they are named, or an error before they fill the memory."""
-    most, metadata, what = most_bytes(), file.metadata, path.name
-    texts = _refuse_large(metadata, names, what, most, rows)
-    if rows is None and (metadata.num_rows * texts <= most or _texts_fit(path, file, names, most)):
+    most, what, people = most_bytes(), path.name, file.metadata.num_rows
+    texts = _refuse_large(row_groups(path), people, names, what, most, rows)
+    if rows is None and (people * texts <= most or _texts_fit(path, file, names, most)):
         return file.read(columns=names).select(names)
     step = max(1, min(_MOST_ROWS, rows or _MOST_ROWS, most // (4 * max(texts, 1))))
     batches = _while_they_fit(file.iter_batches(step, columns=names), what, most, rows)
@@ -64,19 +64,18 @@ def read_columns(file: pq.ParquetFile, names: list[str], path: Path, rows: int |
     return taken if rows is None else taken.slice(0, rows)
 
 
-def _refuse_large(metadata: Any, names: list[str], what: str, most: int, rows: int | None) -> int:
+def _refuse_large(
+    groups: list[tuple[int, list[Chunk]]], people: int, names: list[str], what: str, most: int, rows: int | None
+) -> int:
     """The most bytes that a single text can have; files that cannot fit are refused."""
     wanted, total, texts = set(names), 0, 0
-    for i in range(metadata.num_row_groups):
-        group = metadata.row_group(i)
-        chunks = [group.column(j) for j in range(group.num_columns)]
-        chunks = [each for each in chunks if each.path_in_schema.split(".")[0] in wanted]
-        unpacked = [(max(each.total_uncompressed_size, 0), each) for each in chunks]
-        texts = max([texts, *(size for size, each in unpacked if each.physical_type == _TEXTS)])
+    for rows_of_group, chunks in groups:
+        meant = [each for each in chunks if each.name in wanted]
+        texts = max([texts, *(each.unpacked for each in meant if each.texts)])
         if rows is None:
-            total += sum(max(size, _CELL * max(each.num_values, group.num_rows)) for size, each in unpacked)
+            total += sum(max(each.unpacked, _CELL * max(each.values, rows_of_group)) for each in meant)
     if rows is None:
-        total = max(total, _CELL * metadata.num_rows * len(wanted))
+        total = max(total, _CELL * people * len(wanted))
     if total > most:
         raise _too_large(what, total, most)
     return texts

@@ -19,6 +19,7 @@ import pyarrow as pa
 from oneoff.errors import BadValue, UnreadableFile, listing, nearest, whole_number
 from oneoff.table.columns import first_line, nulls_for, unusable
 from oneoff.table.parquet import open_parquet, read_columns
+from oneoff.table.paths import exists, is_folder
 from oneoff.table.textfile import open_text
 
 __all__ = ["Source", "open_source"]
@@ -73,12 +74,12 @@ def _refuse_no_file(path: Path) -> None:
         raise UnreadableFile(
             "the name of the file has a NUL in it", allowed=f"a {kinds} file", got=repr(str(path))[:80]
         )
-    if path.is_dir():
+    if is_folder(path):
         raise UnreadableFile(
             f"{str(path)!r} is a folder", allowed=f"a {kinds} file", got="a folder", hint="name the file inside it"
         )
-    if not path.exists():
-        beside = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
+    if not exists(path):
+        beside = [other.name for other in path.parent.glob("*")] if is_folder(path.parent) else []
         raise UnreadableFile(
             f"there is no file {str(path)!r}",
             allowed=f"an existing {kinds} file",

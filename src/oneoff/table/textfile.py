@@ -36,7 +36,7 @@ def open_text(
     path: Path, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str], decimal: str = "."
 ) -> tuple[tuple[str, ...], Callable[[list[str]], pa.Table], tuple[str, ...]]:
     """The column names of a text file, a function that reads columns of it, and what was guessed about it."""
-    data = _utf8(path, encoding)
+    data = _utf8(path, encoding).lstrip(b"\r\n")  # the first line that is not blank is the header
     if not data or data.isspace():
         raise UnreadableFile(
             f"{path.name!r} is empty",
@@ -44,8 +44,8 @@ def open_text(
             got=f"{len(data)} bytes",
             hint="check that the export finished",
         )
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise BadValue("this delimiter is not possible", allowed="one character", got=repr(delimiter))
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
+        raise BadValue("this delimiter is not possible", allowed="one character of ASCII", got=repr(delimiter))
     if decimal not in _DECIMALS:
         raise BadValue("this decimal mark is not possible", allowed="a point or a comma", got=repr(decimal))
     guessed = delimiter is None
@@ -71,10 +71,9 @@ def open_text(
 def _utf8(path: Path, encoding: str) -> bytes:
     """The bytes of the file as UTF-8 without a byte order mark."""
     try:
+        name = codecs.lookup(encoding).name  # nothing looks it up where there is nothing to decode
         data = path.read_bytes()
         text = data.decode(encoding)
-    except LookupError as error:
-        raise BadValue("unknown encoding", allowed="utf-8, latin-1, cp1252, ...", got=repr(encoding)) from error
     except UnicodeError as error:
         start = getattr(error, "start", 0)
         line = data.count(b"\n", 0, start) + 1
@@ -84,13 +83,17 @@ def _utf8(path: Path, encoding: str) -> bytes:
             got=f"byte {data[start]:#04x} in line {line}",
             hint='say how it is written, for example encoding="latin-1" or --encoding latin-1',
         ) from error
+    except (LookupError, ValueError) as error:  # ValueError: a NUL in its name
+        raise BadValue("unknown encoding", allowed="utf-8, latin-1, cp1252, ...", got=repr(encoding)) from error
     except OSError as error:
         raise UnreadableFile(
             f"{path.name!r} cannot be read", got=error.strerror or str(error), hint="check its permissions"
         ) from error
-    if codecs.lookup(encoding).name != "utf-8":
+    if name != "utf-8":
         data = text.encode()
-    return data.removeprefix(codecs.BOM_UTF8)
+    while data.startswith(codecs.BOM_UTF8):  # one in front of another would become part of a name
+        data = data.removeprefix(codecs.BOM_UTF8)
+    return data
 
 
 def _header(data: bytes, delimiter: str) -> list[str]:
@@ -121,10 +124,10 @@ def _parse(
 
     try:
         frame = run(threads=True)
-    except pa.ArrowInvalid:
+    except pa.ArrowException:
         try:
             frame = run(threads=False)  # slower, but then the message has the number of the line
-        except pa.ArrowInvalid as error:
+        except pa.ArrowException as error:
             raise _bad_lines(path, names, first_line(error)) from error
     if max(data.count(b"\n"), data.count(b"\r")) > frame.num_rows + 1:
         _refuse_open_quotes(path, data, delimiter, names)

@@ -1,0 +1,30 @@
+"""What is at a path that somebody named, whatever the name: too long a one is that of nothing.
+
+`Path.exists` and its like raise an error of the system for such names.
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+__all__ = ["exists", "is_file", "is_folder"]
+
+
+def exists(path: Path) -> bool:
+    return bool(_mode(path))
+
+
+def is_file(path: Path) -> bool:
+    return stat.S_ISREG(_mode(path))
+
+
+def is_folder(path: Path) -> bool:
+    return stat.S_ISDIR(_mode(path))
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
