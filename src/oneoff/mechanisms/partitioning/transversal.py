@@ -9,7 +9,8 @@ docs/explanation/methods/transversal.md has the proof. What it rests on, and wha
   plan      from the counts of the block's own values, and public information
   members   drawn uniformly among the people with the value
   matching  from quasi-identifiers and the unordered buckets only: it is not even given the values
-  refusal   depends on counts of blocks that were fixed before; nothing is tried again more coarsely
+  refusal   depends on counts of blocks that were fixed before; nothing is tried again more coarsely. Blocks that nobody
+            asked for are cut only where a refusal is out of the question
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from oneoff.mechanisms.planning.blocks import (
     listed_blocks,
     refuse_ineligible,
 )
-from oneoff.mechanisms.planning.knowledge import Knowledge, learn, of_table, pack_alike
+from oneoff.mechanisms.planning.certain import no_pilot, of_pilot
+from oneoff.mechanisms.planning.knowledge import TELLING, Knowledge, learn, of_table, pack_alike
 from oneoff.mechanisms.planning.levels import draw
 from oneoff.mechanisms.planning.planner import plan_levels
 from oneoff.mechanisms.served import refuse_all_but_ceilings, refuse_unknown
@@ -98,13 +100,15 @@ def transversal(
     _refuse_ineligible(task, given)
     share = _pilot_share(task, wish, given)
     groups, pilots = list[Ints](), _pilots(task.values, task.limits, given.blocks, share, task.rng)
+    released = list[tuple[Ints, Ints]]()
     if pilots.firsts:
         part = sum(len(block.rows) for block in pilots.firsts) / table.rows
         groups = _grouped(task, pilots.firsts, None, budget.part(0.0, part))
-        knowledge = learn(table, [(level, np.sort(task.values[level], axis=1)) for level in groups])
+        released = [(level, np.sort(task.values[level], axis=1)) for level in groups]
+        knowledge = learn(table, released)
         budget, given = budget.part(part, 1.0), replace(given, blocks=pilots.with_known(groups, given.blocks))
-    if knowledge is not None and not given.fixed:
-        given = _foretold_blocks(task, wish, given.blocks[0].rows, knowledge)
+    if not given.fixed:
+        given = _more_blocks(task, wish, given.blocks[0].rows, released, knowledge)
         _refuse_ineligible(task, given)
     groups += _grouped(task, given.blocks, knowledge, budget)
     return finish(task, _numbered(groups, table.rows))
@@ -201,10 +205,21 @@ def _given_blocks(task: Task, wish: Wish, knowledge: Knowledge | None) -> _Found
     return _Found.leaves(tree)
 
 
-def _foretold_blocks(task: Task, wish: Wish, people: Ints, knowledge: Knowledge) -> _Found:
-    """As many blocks as public information says will keep the promise, none with very few groups."""
-    usual = min(20, task.limits.fewest_buckets(task.table.counts))
-    tree = cut_blocks(
+def _more_blocks(
+    task: Task, wish: Wish, people: Ints, released: list[tuple[Ints, Ints]], knowledge: Knowledge | None
+) -> _Found:
+    """As many blocks as will keep the promise, none with very few groups.
+
+    By a public table, as far as that foretells it. Without one, by the overall counts and a pilot: then blocks are cut
+    on everybody's quasi-identifiers, whoever is in the pilot, since its chances are those of blocks that it is no part
+    of.
+    """
+    if not released and knowledge is None and (len(people) < _MANY or task.limits.values == 1):
+        return _Found([Block(people)])
+    counts = task.counts(np.arange(task.table.rows))
+    usual = min(20, task.limits.fewest_buckets(counts))
+    cut = partial(
+        cut_blocks,
         task.table,
         task.space,
         rows=people,
@@ -212,10 +227,13 @@ def _foretold_blocks(task: Task, wish: Wish, people: Ints, knowledge: Knowledge)
         columns=wish.columns,
         multiple=task.limits.one_size(),
         rng=task.rng,
-        known=knowledge.codes,
-        suits=partial(knowledge.foretells, task.table, task.limits),
     )
-    return _Found.leaves(tree)
+    if knowledge is not None and not released:
+        return _Found.leaves(cut(known=knowledge.codes, suits=partial(knowledge.foretells, task.table, task.limits)))
+    columns = len(wish.columns or task.table.quasi)
+    evidence = of_pilot(counts, task.table.codes, columns, released) if released else no_pilot(counts, columns)
+    everybody = np.arange(task.table.rows)
+    return _Found.leaves(cut(known=evidence.codes, region=everybody, suits=partial(evidence.keeps, task.limits)))
 
 
 def _refuse_ineligible(task: Task, found: _Found) -> None:
@@ -254,9 +272,9 @@ def _pilot_share(task: Task, wish: Wish, given: _Found) -> float:
     people, pilot = task.table.rows, wish.pilot
     if pilot is None:
         smallest = min(len(block.rows) for block in given.blocks)
-        alike = task.limits.one_size() > 1  # then buckets can be planned with it, not only blocks
-        enough = (_PILOT_BLOCK if alike else people + 1) if given.fixed else _PILOT_FROM if alike else _MANY
-        pilot = smallest >= enough and not isinstance(wish.public, Table) and task.limits.values > 1
+        alike = 1 < task.limits.one_size() <= TELLING  # then buckets can be planned with it, and blocks are proven
+        enough = _PILOT_BLOCK if given.fixed else _PILOT_FROM
+        pilot = alike and smallest >= enough and not isinstance(wish.public, Table) and task.limits.values > 1
     return float(_PILOT[people >= _MANY] if pilot is True else pilot)
 
 

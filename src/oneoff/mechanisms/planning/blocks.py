@@ -44,11 +44,16 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """People, and in words how they were cut out; `known` are the public people who would be among them."""
+    """People, and in words how they were cut out; `known` are the public people who would be among them.
+
+    region   all people whom the cuts alone put there, those in question or not; depth is how many cuts that are
+    """
 
     rows: Ints
     where: str = "everybody"
     known: Ints | None = None
+    region: Ints | None = None
+    depth: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +75,7 @@ def cut_blocks(
     space: Space,
     *,
     rows: Ints | None = None,
+    region: Ints | None = None,
     most_blocks: int | None = None,
     size: int | None = None,
     columns: Sequence[str] | None = None,
@@ -84,6 +90,7 @@ def cut_blocks(
     least. A side has at least three tenths of the block, and at least `size` people.
 
     rows          the people; everybody by default
+    region        people whose quasi-identifiers decide where to cut; the same by default
     most_blocks   stop at so many
     columns       cut on these only
     multiple      the first side of each cut has a multiple of so many people: a few, drawn by chance from those next
@@ -96,7 +103,7 @@ def cut_blocks(
         partial(_rounded, multiple=multiple, rng=rng or np.random.default_rng()),
     )
     rows = np.arange(table.rows) if rows is None else rows
-    everybody = Block(rows, known=None if known is None else np.arange(len(known)))
+    everybody = Block(rows, known=None if known is None else np.arange(len(known)), region=region)
     blocks, parent = [everybody], list[int]()
     waiting = [(-len(rows), 0)]
     while waiting and (most_blocks is None or len(parent) + 1 < most_blocks):
@@ -121,7 +128,7 @@ def _best_sides(
     suits: Callable[[Block], bool] | None,
     round_off: Callable[[Cut, Codes, Flags], Flags],
 ) -> tuple[Block, Block] | None:
-    codes = table.codes[block.rows]
+    codes = table.codes[block.rows if block.region is None else block.region]
     cuts = [_median_cut(table.quasi[j], codes[:, j], j) for j in columns]
     least = max(size, int(np.ceil(_SMALLER_SIDE * len(codes))))
     ranked = []
@@ -129,9 +136,11 @@ def _best_sides(
         first = cut.first(codes)
         if least <= int(first.sum()) <= len(codes) - least:
             loss = sum(_pair_loss(table, space, codes[side]) * int(side.sum()) for side in (first, ~first))
-            ranked.append((loss, cut.column, cut, first))
-    for _, _, cut, first in sorted(ranked, key=lambda entry: entry[:2]):
-        rounded = round_off(cut, codes, first)
+            ranked.append((loss, cut.column, cut))
+    people = table.codes[block.rows]
+    for _, _, cut in sorted(ranked, key=lambda entry: entry[:2]):
+        first = cut.first(people)
+        rounded = round_off(cut, people, first)
         sides = _sides(table, block, cut, rounded if int(rounded.sum()) >= size else first, known)
         if suits is None or (suits(sides[0]) and suits(sides[1])):
             return sides
@@ -156,8 +165,11 @@ def _sides(table: Table, block: Block, cut: Cut, first: Flags, known: Codes | No
         public = None
         if known is not None and block.known is not None:
             public = block.known[flags[known[block.known, cut.column]]]
+        region = block.region
+        if region is not None:
+            region = region[flags[table.codes[region, cut.column]]]
         name = where if block.where == "everybody" else f"{block.where}, {where}"
-        made.append(Block(block.rows[side], name, public))
+        made.append(Block(block.rows[side], name, public, region, block.depth + 1))
     return made[0], made[1]
 
 

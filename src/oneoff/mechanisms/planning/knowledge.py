@@ -22,30 +22,25 @@ from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
-__all__ = ["Knowledge", "learn", "of_table", "pack_alike"]
+__all__ = ["TELLING", "Knowledge", "learn", "of_table", "pack_alike"]
 
 
 _SHRINK = 30.0  # people of the whole public that every value's picture is mixed with
 _DOUBT = 4.0  # standard deviations that a predicted share must stay below its ceiling
-_HIDDEN = 3.0  # how much larger differences between people may be than groups show
-_USUAL = 6.0  # how much less the share of a value may vary between groups than by chance before more is hidden
 _ROUNDS = 20  # of expectation and maximization
 _STEPS = 60_000  # exchanges tried when values are put together, three times over
+TELLING = 100  # members of a group above which it says next to nothing about who has which value
 _FEW = 20  # people in a bucket below which it does not matter what values it has
 
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Public people: their codes, and that person[e] has value[e] with probability weight[e].
-
-    crowd   the group of every public person, when only the values of groups are public: numbers from 0
-    """
+    """Public people: their codes, and that person[e] has value[e] with probability weight[e]."""
 
     codes: Codes
     person: Ints
     value: Ints
     weight: Floats
-    crowd: Ints | None = None
 
     def picture(self, table: Table) -> Floats:
         """[value, code] the share of people with each code among those who have the value, for all attributes.
@@ -86,7 +81,7 @@ class Knowledge:
             return False
         inside = np.zeros(len(self.codes), dtype=np.bool_)
         inside[block.known] = True
-        share, variance = self._counted(table, inside) if self.crowd is None else self._regressed(table, inside)
+        share, variance = self._counted(table, inside)
         ceiling = limits.rows[0] / limits.rows[1]
         near = np.clip(np.maximum(share, ceiling / 2), 0.0, 0.5)
         doubt = np.sqrt(near * (1 - near) * (variance + 1 / len(block.rows)))
@@ -99,34 +94,6 @@ class Knowledge:
         many = np.bincount(self.value[chosen], weights=self.weight[chosen], minlength=len(table.counts))
         people = float(many.sum())
         return (many + _SHRINK * table.counts / table.rows) / (people + _SHRINK), 1 / max(people, 1e-9)
-
-    def _regressed(self, table: Table, inside: Flags) -> tuple[Floats, float]:
-        """Likewise from groups: a straight line through (members inside, members with v), read at "all inside".
-
-        Groups hide part of what there is: as one member comes from each bucket, a value that is common among people
-        of one kind is found beside people of other kinds. On real tables two to three fifths of the distance to the
-        average were left, so it is tripled. And a value that nearly reaches its ceiling is in nearly every group,
-        whoever is in it: the less its share varies between groups, compared with people grouped by chance, the more of
-        the distance is hidden.
-        """
-        assert self.crowd is not None
-        size = np.bincount(self.crowd).astype(np.float64)
-        within = np.bincount(self.crowd, weights=inside) / size
-        key = self.crowd[self.person] * len(table.counts) + self.value
-        shown = np.bincount(key, weights=self.weight, minlength=len(size) * len(table.counts))
-        shown = shown.reshape(len(size), len(table.counts))
-        total = float(size.sum())
-        middle = float((size * within).sum()) / total
-        spread = float((size * within**2).sum()) - total * middle**2
-        if spread < 1e-9 * total:
-            return shown.sum(axis=0) / total, np.inf
-        slope = (within[:, None] * shown).sum(axis=0) - middle * shown.sum(axis=0)
-        share = shown.sum(axis=0) / total
-        varies = (shown**2 / size[:, None]).sum(axis=0) / total - share**2
-        by_chance = share * (1 - share) * len(size) / total
-        hidden = _HIDDEN * np.maximum(1.0, by_chance / np.maximum(_USUAL * varies, 1e-12)) ** 2
-        line = share + hidden * slope / spread * (1 - middle)
-        return line, 1 / total + (1 - middle) ** 2 / spread
 
 
 def of_table(table: Table, public: Table) -> Knowledge:
@@ -157,26 +124,29 @@ def _translated(own: npt.NDArray[np.generic], other: npt.NDArray[np.generic]) ->
     return np.array([known.get(str(label), -1) for label in other.tolist()], dtype=np.int64)
 
 
-def learn(table: Table, released: list[tuple[Ints, Ints]]) -> Knowledge:
+def learn(table: Table, released: list[tuple[Ints, Ints]]) -> Knowledge | None:
     """What groups that are out already tell: (members, values) of each level, both [groups, size], values unordered.
 
     Everybody's quasi-identifiers and the values of each group are known, who has which is not. Expectation and
     maximization: from a picture of every value, how likely is each of the group's values for each of its members
     (rows and columns of a group must add up); from these, better pictures. Only what is released goes in.
+
+    Large groups are left out, since work and memory grow with their squares; None where there are no others.
     """
     people = np.concatenate([members.ravel() for members, _ in released])
-    codes = table.codes[people]
-    entries = [_entries(members.shape, first) for (members, _), first in _numbered(released)]
+    telling = [(level, first) for level, first in _numbered(released) if level[0].shape[1] <= TELLING]
+    if not telling:
+        return None
+    levels = [level for level, _ in telling]
+    entries = [_entries(members.shape, first) for (members, _), first in telling]
     person = np.concatenate([own for own, _ in entries])
-    value = np.concatenate([np.repeat(shown, shown.shape[1], axis=0).ravel() for _, shown in released])
+    value = np.concatenate([np.repeat(shown, shown.shape[1], axis=0).ravel() for _, shown in levels])
     weight = np.concatenate([np.full(own.size, 1 / size) for own, size in entries])
-    sizes = np.concatenate([np.full(len(members), members.shape[1]) for members, _ in released])
-    crowd = np.repeat(np.arange(len(sizes)), sizes)
-    knowledge = Knowledge(codes, person, value, weight, crowd)
+    knowledge = Knowledge(table.codes[people], person, value, weight)
     ends = np.cumsum([own.size for own, _ in entries])[:-1]
     for _ in range(_ROUNDS):
         fit = np.split(_fit(table, knowledge), ends)
-        shaped = [part.reshape(len(shown), shown.shape[1], -1) for part, (_, shown) in zip(fit, released, strict=True)]
+        shaped = [part.reshape(len(shown), shown.shape[1], -1) for part, (_, shown) in zip(fit, levels, strict=True)]
         knowledge = replace(knowledge, weight=np.concatenate([_balanced(part).ravel() for part in shaped]))
     return knowledge
 
