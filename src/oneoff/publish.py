@@ -20,7 +20,7 @@ from oneoff.errors import BadValue, Defect, UnreachableGuarantee, listing, neare
 from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, parse
 from oneoff.outcome import Outcome
-from oneoff.plans import Channel, Cover, Links, Partition, Tally
+from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
 from oneoff.public import public_information
 from oneoff.releases import Published
 from oneoff.table import Table
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "anonymize", "checked_seed", "publish", "publish_job"]
 
-Plan = Partition | Links | Channel | Cover | Tally
+Plan = Partition | Links | Channel | Cover | Tally | Network
 Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
@@ -204,7 +204,9 @@ def _refuse_other(table: Table) -> None:
 
 
 def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
-    progress = {"report": lambda share: say("grouping", share)} if order.method.reports else {}
+    progress: dict[str, Any] = {"report": lambda share: say("grouping", share)} if order.method.reports else {}
+    if "seeded" in signature(order.method.run).parameters:
+        progress["seeded"] = order.seeded
     return order.method.run(order.table, order.model, **order.method.for_plan(order.options), rng=rng, **progress)
 
 
@@ -218,7 +220,7 @@ def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
 
 def _notices(order: _Order, warnings: list[str], plan: Plan) -> tuple[str, ...]:
     table, model = order.table, order.model
-    if order.seeded and order.method.form in ("tallied", "perturbed"):
+    if order.seeded and order.method.form in ("tallied", "perturbed", "synthetic"):
         warnings = [*warnings, _SEEDED]
     told = (
         *_unchanged(table),
@@ -228,7 +230,7 @@ def _notices(order: _Order, warnings: list[str], plan: Plan) -> tuple[str, ...]:
         *warnings,
     )
     said = [notice for notice in told if notice]
-    return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally) else ()))
+    return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally | Network) else ()))
 
 
 def _unchanged(table: Table) -> list[str]:

@@ -90,6 +90,11 @@ class Utility:
             )
         if self.masking is not None:
             return self.masking.sentence()
+        if self.gcp is None and self.value_error is not None:
+            return (
+                "Rows are people who do not exist: none has a true value to be near. Noise alone puts the number of "
+                f"people with a value off by about {self.value_error:.2%} of the average one."
+            )
         if self.gcp is None:
             return "Quasi-identifiers are masked; how far their values moved cannot be measured without the table."
         if not any(self.per_attribute.values()):
