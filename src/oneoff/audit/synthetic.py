@@ -59,7 +59,7 @@ def judge(release: Synthetic, table: Table | None, model: Model, before: Risk | 
         people_above=max(part.people_above for part in parts),
         certain=0,
         against=Adversary.ANYONE,
-        risk_after=risk_of_classes(np.array([release.rows])),
+        risk_after=risk_of_classes(np.array([release.rows])),  # no row is anybody's: any guess is as good as another
         risk_before=before,
         epsilon=release.epsilon,
         remarks=(*odds[:-1], _DOMAINS, odds[-1]),
