@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from oneoff.audit.anyone import Words, counts_in, remarks
+from oneoff.audit.attacks.view import View, sparse, spread_of
 from oneoff.audit.levels import reached
 from oneoff.audit.moved import Moved, believed, nearest_ceiling
 from oneoff.audit.verdict import PartVerdict, Verdict
@@ -20,11 +21,11 @@ from oneoff.audit.witness import Witness
 from oneoff.models import Model, Prior
 from oneoff.models.adversary import IDENTITY, Adversary
 from oneoff.releases.synthetic import Synthetic
-from oneoff.table import Table
-from oneoff.table.arrays import Floats
+from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Codes, Floats
 from oneoff.table.classes import Risk, risk_of_classes
 
-__all__ = ["judge"]
+__all__ = ["judge", "seen"]
 
 _WORDS = Words(
     "choices and counts were made with noise as described",
@@ -106,3 +107,23 @@ def _compare(release: Synthetic, table: Table, unknown: bool) -> list[str]:
     if outside or unknown:
         return ["somebody in the table has a value that the release does not list"]
     return []
+
+
+def seen(release: Synthetic, table: Table) -> View:
+    """Rows as they are; nothing says that one of them is anybody's."""
+    assert release.sensitive is not None
+    rows = np.arange(release.rows)
+    columns = []
+    for attribute in table.quasi:
+        j = release.place_of(attribute.name)
+        codes = _nearest(release.quasi[j], attribute)[release.codes[:, j]]
+        columns.append(spread_of(rows, codes, attribute.size, len(rows)))
+    values = sparse(rows, release.values, np.ones(len(rows)), (len(rows), release.sensitive.size))
+    return View(release.form, table.quasi, release.sensitive, tuple(columns), values)
+
+
+def _nearest(attribute: Attribute, known: Attribute) -> Codes:
+    """The code in the table of each label: a number that nobody has counts as the next one above."""
+    if known.kind != "numeric":
+        return attribute.codes_in(known)
+    return np.minimum(np.searchsorted(known.labels, attribute.labels), known.size - 1).astype(np.int32)
