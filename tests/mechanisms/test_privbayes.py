@@ -424,3 +424,10 @@ def test_the_command_line_publishes_and_says_so(tmp_path: Path) -> None:
 def test_releases_without_a_seed_differ(census: Table) -> None:
     one, two = (made(census, seed=None).to_polars() for _ in range(2))
     assert not one.equals(two)
+
+
+def test_attacks_learn_from_the_rows_and_find_nobody_in_them(census: Table) -> None:
+    found = oneoff.attack(made(census), census)
+    assert {"linking", "homogeneity"} <= set(found.refused)
+    assert found["learned"].rate.tried == census.rows
+    assert abs(found["learned"].rate.share - found["learned"].baseline) < 0.2
