@@ -43,6 +43,7 @@ CHOOSING = 0.3  # the part of eps for choices
 MOST_VALUES = 2_000
 _MOST_CELLS = 1_000_000  # of the counts of one set of columns
 _MOST_PAIRS = 2_000  # of a column and its parents, that one choice is among
+_WIDEST = 1e18  # from the least to the greatest number, below what whole numbers can hold
 _ENDS = "LOW:HIGH for a column of numbers, several with ; between them: age=0:120;hours=0:99"
 
 Pair = tuple[int, tuple[int, ...]]  # a column and its parents
@@ -202,7 +203,20 @@ def _axis(attribute: Attribute, bins: int, ends: tuple[Any, Any] | None) -> Axis
             got=f"{low} to {high}",
         )
     whole = labels.dtype.kind != "f"
+    if not _span(low, high) < _WIDEST:
+        raise BadValue(
+            f"the numbers of {attribute.name!r} lie too far apart for bins",
+            allowed=f"a range of at most {_WIDEST:.0e}",
+            got=f"{low} to {high}",
+            hint=f"--categorical {attribute.name} (categorical=[{attribute.name!r}]) takes them for names",
+        )
     return Axis.between(low if whole else float(low), high if whole else float(high), bins)
+
+
+def _span(low: Any, high: Any) -> float:
+    """From the one to the other, also where whole numbers cannot hold it."""
+    ends = [float(np.asarray(end).astype(np.int64) if isinstance(end, np.datetime64) else end) for end in (low, high)]
+    return ends[1] - ends[0]
 
 
 def _ranges(given: Any, table: Table) -> dict[str, tuple[Any, Any]]:
@@ -224,7 +238,8 @@ def _range(text: Any, numeric: dict[str, Attribute]) -> tuple[str, tuple[Any, An
     low, colon, high = ends.partition(":")
     try:
         kind = numeric[name].labels.dtype
-        found = tuple(kind.type(end.strip()) if kind.kind == "M" else kind.type(float(end)) for end in (low, high))
+        read = {"M": str, "f": float}.get(kind.kind, int)
+        found = tuple(kind.type(read(end.strip())) for end in (low, high))
         if found[0] > found[1] or not colon:
             raise ValueError
     except (KeyError, ValueError, OverflowError):
