@@ -56,6 +56,8 @@ VARIANTS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     ),
     "tallies": ("plain", "tallies", "l-diversity:4", {"field_size": 60}),
     "tallies, k": ("plain", "tallies", "beta-likeness:2+k-anonymity:4", {"field_size": 60, "totals": "known"}),
+    "privbayes": ("plain", "privbayes", "l-diversity:4", {}),
+    "privbayes, two parents": ("plain", "privbayes", "beta-likeness:2", {"degree": 2, "bins": 4, "ranges": "age=0:99"}),
     "perturbation, for anyone": ("plain", "perturbation", "beta-likeness:2", {"totals": "known"}),
     "perturbation, for the shares": ("plain", "perturbation", "beta-likeness:2", {"channel": "repaired"}),
     "two-size, dealt evenly": ("plain", "two-size", "l-diversity:3", {"deal": "even"}),
@@ -70,7 +72,8 @@ def _cases() -> dict[str, tuple[str, str, str, dict[str, Any]]]:
         f"{name}, {promise}": ("plain", name, promise, {})
         for name, method in METHODS.items()
         for promise in (MASKING if name == "mutual-cover" else PROMISES)
-        if method.serves_promise(parse(promise)) and name != "tallies"  # 240 people are fewer than one field
+        if method.serves_promise(parse(promise))
+        and name not in ("tallies", "privbayes")  # of tallies, 240 people are fewer than one field
     }
     return every | VARIANTS
 

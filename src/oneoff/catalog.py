@@ -16,11 +16,13 @@ from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring, slow_
 from oneoff.mechanisms.masking import mutual_cover
 from oneoff.mechanisms.partitioning import burel, dmondrian, hilbert, mondrian, packing, sabre, transversal
 from oneoff.mechanisms.perturbation import perturbation
+from oneoff.mechanisms.privbayes import privbayes
 from oneoff.mechanisms.tallies import tallies
 from oneoff.models import EXAMPLES, DeltaProbability, KAnonymity, Model, parse
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
-from oneoff.plans import Channel, Cover, Links, Partition, Tally
+from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
 from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally
+from oneoff.releases.synthetic import synthesize
 from oneoff.table import Table
 
 __all__ = ["ATTACKS", "METHODS", "MODELS", "RELEASES", "Method", "named"]
@@ -38,7 +40,7 @@ class Method:
     """
 
     name: str
-    run: Callable[..., Partition | Links | Channel | Cover | Tally]
+    run: Callable[..., Partition | Links | Channel | Cover | Tally | Network]
     output: str
     serves: frozenset[str]
     summary: str
@@ -47,6 +49,7 @@ class Method:
     caution: Callable[[Table, Model, Mapping[str, Any]], str] | None = None  # and before the release is written
     form: str = "generalized"  # of the release that is made of its plan
     comparator: bool = False  # there for comparisons with the papers; nobody needs it to publish
+    because: str = ""  # why it keeps no promise about identity, where that is not plain to see
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -138,8 +141,9 @@ class Method:
                 hint=f"it keeps {self._nearest_promise(model)}; methods that keep {model.spec()} as it is: "
                 f"{', '.join(others) or 'none yet'}",
             )
+        why = f": {self.because}" if any(part.about == "identity" for part in model.parts()) and self.because else ""
         raise MethodMismatch(
-            f"{self.name} does not keep {model.spec()}",
+            f"{self.name} does not keep {model.spec()}{why}",
             allowed=", ".join(sorted(self.serves)),
             got=model.spec(),
             hint=f"methods that do: {', '.join(others) or 'none yet'}",
@@ -179,6 +183,7 @@ RELEASES: dict[tuple[str, str], Callable[..., Published]] = {
     ("perturbed", "Channel"): perturb,
     ("masked", "Cover"): mask,
     ("tallied", "Tally"): tally,
+    ("synthetic", "Network"): synthesize,
 }
 
 MODELS: dict[str, str] = EXAMPLES
@@ -330,6 +335,16 @@ METHODS: dict[str, Method] = {
         "shows quasi-identifiers as they are and lets chance replace sensitive values, with known probabilities "
         "(paper 001)",
         form="perturbed",
+    ),
+    "privbayes": Method(
+        "privbayes",
+        privbayes,
+        "people who do not exist",
+        _BOUNDS | {"hierarchy-beta-likeness"},
+        "draws people who do not exist from a network of columns, chosen and counted with noise (Zhang et al. 2017)",
+        form="synthetic",
+        comparator=True,
+        because="its rows are nobody's, so that nobody looks like others in them",
     ),
     "mutual-cover": Method(
         "mutual-cover",

@@ -20,7 +20,7 @@ from oneoff.errors import BadValue, Defect, UnreachableGuarantee, listing, neare
 from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, parse
 from oneoff.outcome import Outcome
-from oneoff.plans import Channel, Cover, Links, Partition, Tally
+from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
 from oneoff.public import public_information
 from oneoff.randomness import secret_generator
 from oneoff.releases import Published
@@ -36,14 +36,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "anonymize", "checked_seed", "publish", "publish_job"]
 
-Plan = Partition | Links | Channel | Cover | Tally
+Plan = Partition | Links | Channel | Cover | Tally | Network
 Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
 _MANY_NUMBERS = 200  # different sensitive numbers
+_INEXACT = (
+    "with a seed whoever has it can draw the noise again, and noise is rounded where OpenDP's is exact: "
+    "this run is for tests; publish one without a seed"
+)
 _SEEDED = {  # by form: where a promise is nothing but what chance did
-    "tallied": "with a seed whoever has it can draw the noise again, and noise is rounded where OpenDP's is exact: "
-    "this run is for tests; publish one without a seed",
+    "tallied": _INEXACT,
+    "synthetic": _INEXACT,
     "perturbed": "with a seed whoever has it can draw again what chance did: keep it as secret as the table",
 }
 _FORMS = {"numeric_as": ("numbers", ("range", "set")), "columns": ("columns", ("tally", "box"))}
@@ -207,7 +211,9 @@ def _refuse_other(table: Table) -> None:
 
 
 def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
-    progress = {"report": lambda share: say("grouping", share)} if order.method.reports else {}
+    progress: dict[str, Any] = {"report": lambda share: say("grouping", share)} if order.method.reports else {}
+    if "seeded" in signature(order.method.run).parameters:
+        progress["seeded"] = order.seeded
     return order.method.run(order.table, order.model, **order.method.for_plan(order.options), rng=rng, **progress)
 
 
@@ -231,7 +237,7 @@ def _notices(order: _Order, warnings: list[str], plan: Plan) -> tuple[str, ...]:
         *warnings,
     )
     said = [notice for notice in told if notice]
-    return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally) else ()))
+    return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally | Network) else ()))
 
 
 def _unchanged(table: Table) -> list[str]:

@@ -34,6 +34,12 @@ def obviously_holds(public: Path) -> bool:
         case "tallied":
             cells = [row["people"] for row in _rows(public, "cells")]
             return all(_cells_hold(part, cells) and _odds_hold(part, described["epsilon"]) for part in parts)
+        case "synthetic":
+            spent = described["spent"]
+            total = spent["choices"] * Fraction(spent["each_choice"]) + Fraction(spent["counts"])
+            unkept = any(isinstance(part, KAnonymity | DeltaProbability) for part in parts)
+            enough = total <= Fraction(described["epsilon"]) and not unkept
+            return enough and all(_odds_hold(part, described["epsilon"]) for part in parts)
         case "perturbed":
             return described["stands_against"] != "anyone" or all(_drawn_holds(part, described) for part in parts)
     return False

@@ -26,6 +26,7 @@ _MADE = {
     "buckets": ("l-diversity:1.5", "exact-size", {}),
     "perturbed": ("beta-likeness:3", "perturbation", {}),
     "tallies": ("k-anonymity:3+beta-likeness:3", "tallies", {"field_size": 12}),
+    "synthetic": ("beta-likeness:3", "privbayes", {}),
     "masked": ("delta-probability:0.5", "mutual-cover", {}),
 }
 

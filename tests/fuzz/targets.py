@@ -113,7 +113,7 @@ def verify(given: Damaged, place: Path) -> None:
 @st.composite
 def forged_releases(draw: st.DrawFn) -> Damaged:
     """Files that agree with one another, but whose values changed places or whose promise is another one."""
-    kind = draw(st.sampled_from(["boxes", "one group", "buckets", "groups", "tallies", "perturbed"]))
+    kind = draw(st.sampled_from(["boxes", "one group", "buckets", "groups", "tallies", "perturbed", "synthetic"]))
     release = Damaged(
         kind, {DESCRIPTION: json.dumps(draw(_other_promise(kind))).encode()} if draw(st.booleans()) else {}
     )

@@ -133,7 +133,7 @@ MethodName = Annotated[
     typer.Option(
         help="auto (default), transversal, tallies, mondrian, burel, sabre, hilbert, heterogeneous, ring, freeform, "
         "perturbation, mutual-cover, packing; exact-size, multi-size, two-size, anatomy (buckets); lmondrian, "
-        "dmondrian, tmondrian, baseline (to compare with)."
+        "dmondrian, tmondrian, privbayes, baseline (to compare with)."
     ),
 ]
 MethodOption = Annotated[

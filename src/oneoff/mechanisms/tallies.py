@@ -13,7 +13,6 @@ docs/explanation/methods/tallies.md has the argument. What it rests on, and what
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -28,9 +27,10 @@ from oneoff.errors import (
     listing,
     whole_number,
 )
+from oneoff.mechanisms.budget import allowed_epsilon, lowered
 from oneoff.mechanisms.task import Report
 from oneoff.mechanisms.uniform import uniform_pieces
-from oneoff.models import Model, Prior
+from oneoff.models import Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition, Tally
 from oneoff.table import Table
@@ -42,7 +42,6 @@ __all__ = ["field_size_for", "tallies", "usable_epsilon"]
 # One person's value moves the odds of whatever anybody believes by no more than the promise allows.
 CLAIMS = (Claim(Adversary.ANYONE),)
 
-LEAST_EPSILON = 0.05  # below, noise drowns everything
 USUAL_CELL = 5  # people, where no promise says how many look the same
 FEWEST_FIELDS = 4  # where nobody asked for tallies: fewer say hardly more than the totals
 MOST_VALUES = 2_000
@@ -81,8 +80,8 @@ def tallies(
     """
     table = table if domain is None else with_domain(table, domain)
     _refuse(table, model, totals)
-    allowed = _allowed_epsilon(table, model, totals)
-    eps = allowed if epsilon is None else _lowered(epsilon, allowed)
+    allowed = allowed_epsilon(table, model, totals)
+    eps = allowed if epsilon is None else lowered(epsilon, allowed)
     smallest = _smallest_cell(model, table, cells)
     size = field_size_for(table.rows, len(table.counts), eps) if field_size is None else whole_number(
         field_size, "field_size", least=1
@@ -102,7 +101,7 @@ def usable_epsilon(table: Table, model: Model) -> float | None:
     """The epsilon that the promise allows, where tallies serve a table well without options; None where they do not."""
     try:
         _refuse(table, model, "unknown")
-        epsilon = _allowed_epsilon(table, model, "unknown")
+        epsilon = allowed_epsilon(table, model, "unknown")
     except OneoffError:
         return None
     enough = max(field_size_for(table.rows, len(table.counts), epsilon), _smallest_cell(model, table, None))
@@ -158,32 +157,6 @@ def _explained(public: Table, name: str) -> float:
 
 
 # What is asked for, and what is refused
-
-
-def _allowed_epsilon(table: Table, model: Model, totals: str) -> float:
-    """By how much a value may move the logarithm of anybody's odds; half of that who knows the totals can use twice."""
-    whole = model.public_epsilon(Prior.of(table.counts))
-    allowed = whole / (2 if totals == "known" else 1)
-    if allowed >= LEAST_EPSILON:
-        return allowed
-    unless = "totals=unknown, " if whole >= LEAST_EPSILON else ""
-    raise MethodMismatch(
-        f"{model.spec()} leaves no room for counts of values: noise would drown them (epsilon {allowed:.3g})",
-        allowed=f"a promise whose epsilon is at least {LEAST_EPSILON}",
-        got=model.spec(),
-        hint=f"{unless}a weaker promise, or a method that makes groups: transversal, burel, mondrian",
-    )
-
-
-def _lowered(given: float, allowed: float) -> float:
-    usable = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
-    if usable and LEAST_EPSILON <= given <= allowed:
-        return float(given)
-    raise BadValue(
-        "epsilon is not usable",
-        allowed=f"from {LEAST_EPSILON} to {allowed:.6g}, which is what the promise allows",
-        got=repr(given),
-    )
 
 
 def _smallest_cell(model: Model, table: Table, cells: int | str | None) -> int:

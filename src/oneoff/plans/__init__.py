@@ -7,7 +7,8 @@ form.
 from oneoff.plans.channel import Channel
 from oneoff.plans.cover import Cover, RandomTable
 from oneoff.plans.links import Links
+from oneoff.plans.network import Axis, Network, Spent
 from oneoff.plans.partition import Partition
 from oneoff.plans.tally import Tally
 
-__all__ = ["Channel", "Cover", "Links", "Partition", "RandomTable", "Tally"]
+__all__ = ["Axis", "Channel", "Cover", "Links", "Network", "Partition", "RandomTable", "Spent", "Tally"]

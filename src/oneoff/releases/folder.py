@@ -184,6 +184,8 @@ def _with_private(release: Published, private: Path) -> Published:
         return release
     except OSError as error:
         raise damaged(private, "cannot be read", error.strerror or str(error)) from None
+    if not release.linked:
+        return release.with_private(private)
     path, links = private / "links.parquet", load_links(private)
     if links is None:
         raise missing(path)

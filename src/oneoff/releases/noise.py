@@ -15,7 +15,17 @@ import numpy as np
 from oneoff.errors import Defect
 from oneoff.table.arrays import Floats, Ints
 
-__all__ = ["consistent", "noisy", "people_near", "sensitivity", "variance", "variance_of_sum"]
+__all__ = [
+    "chosen",
+    "consistent",
+    "geometric",
+    "noisy",
+    "on_simplex",
+    "people_near",
+    "sensitivity",
+    "variance",
+    "variance_of_sum",
+]
 
 
 def sensitivity(values: int) -> int:
@@ -34,16 +44,22 @@ def noisy(counts: Ints, epsilon: float, rng: np.random.Generator | None = None) 
     """
     most = sensitivity(counts.shape[1])
     if most == 1:
-        first = _drawn(counts[:, :1], epsilon, most, rng)
+        first = geometric(counts[:, :1], epsilon, most, rng)
         return np.concatenate([first, counts.sum(axis=1, keepdims=True) - first], axis=1)
-    return _drawn(counts, epsilon, most, rng)
+    return geometric(counts, epsilon, most, rng)
 
 
-def _drawn(counts: Ints, epsilon: float, most: int, rng: np.random.Generator | None) -> Ints:
+def geometric(counts: Ints, epsilon: float, most: int, rng: np.random.Generator | None) -> Ints:
+    """Counts with noise of scale most / epsilon, where those of neighbours differ by at most `most` in sum."""
     if rng is not None:
         stop = -math.expm1(-epsilon / most)
         return counts + rng.geometric(stop, counts.shape) - rng.geometric(stop, counts.shape)
     return np.array(_measurement(epsilon, most)(counts.ravel().tolist()), dtype=np.int64).reshape(counts.shape)
+
+
+def wide_enough(most: int, epsilon: float) -> float:
+    """The scale most / epsilon, not rounded down."""
+    return math.nextafter(most / epsilon, math.inf)
 
 
 def _measurement(epsilon: float, most: int) -> Any:
@@ -53,10 +69,36 @@ def _measurement(epsilon: float, most: int) -> Any:
     from opendp.mod import enable_features
 
     enable_features("contrib")
-    scale = math.nextafter(most / epsilon, math.inf)
+    scale = wide_enough(most, epsilon)
     made: Any = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
     if made.map(most) > epsilon:
         raise Defect("the noise is less than the promise needs", got=f"{made.map(most)} for {epsilon}")
+    return made
+
+
+def chosen(scores: Ints, epsilon: float, most: int, rng: np.random.Generator | None = None) -> int:
+    """The place of a score that is high, the highest most likely: noise that falls exponentially is added to all.
+
+    most   by how much any score of neighbours differs; scores are whole numbers, so that nothing is rounded
+    """
+    scale = wide_enough(2 * most, epsilon)
+    if rng is not None:
+        return int(np.argmax(scores + rng.exponential(scale, len(scores))))
+    return int(_selection(scale, epsilon, most)(scores.tolist()))
+
+
+def _selection(scale: float, epsilon: float, most: int) -> Any:
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_noisy_max
+    from opendp.measures import max_divergence
+    from opendp.metrics import linf_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64")
+    made: Any = make_noisy_max(*space, max_divergence(), scale=scale)
+    if made.map(most) > epsilon:
+        raise Defect("the choice is less random than the promise needs", got=f"{made.map(most)} for {epsilon}")
     return made
 
 
@@ -81,7 +123,7 @@ def consistent(counts: Ints, people: Ints) -> Floats:
 
 def people_near(estimate: Floats, people: int) -> Ints:
     """Whole numbers of so many people with each value that come near an estimate, and at least one for each value."""
-    near = _on_simplex(estimate[None], np.array([people], dtype=np.float64))[0]
+    near = on_simplex(estimate[None], np.array([people], dtype=np.float64))[0]
     made = np.floor(near).astype(np.int64)
     missing = people - int(made.sum())
     made[np.argsort(made - near, kind="stable")[:missing]] += 1
@@ -89,7 +131,7 @@ def people_near(estimate: Floats, people: int) -> Ints:
     return at_least_one
 
 
-def _on_simplex(rows: Floats, sums: Floats) -> Floats:
+def on_simplex(rows: Floats, sums: Floats) -> Floats:
     """The nearest rows with no entry below 0 and these sums."""
     falling = -np.sort(-rows, axis=1)
     over = (np.cumsum(falling, axis=1) - sums[:, None]) / np.arange(1, rows.shape[1] + 1)

@@ -45,6 +45,7 @@ class Published(ABC):
     """
 
     form: ClassVar[str]
+    linked: ClassVar[bool] = True  # does everybody have a record, which the private half knows?
     measured_in_table: ClassVar[bool] = False  # is loss how far values moved in the table, along its hierarchies?
 
     method: str

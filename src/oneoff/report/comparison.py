@@ -173,8 +173,8 @@ def _cells(row: Row) -> tuple[str, ...]:
         *(("", "") if row["count_error"] is None else (percent(row["count_error"][key]) for key in ("median", "mean"))),
         percent(row["gcp"])
         if row["form"] in ("generalized", "tallied")
-        else "masked"
-        if row["form"] == "masked"
+        else row["form"]
+        if row["form"] in ("masked", "synthetic")
         else "none",
         "" if row["iloss"] is None else f"{row['iloss']:.3f}",
         percent(row["recognised"]),

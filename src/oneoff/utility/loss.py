@@ -32,11 +32,11 @@ class Utility:
 
     count_error   what a typical count is off by (`utility/standard.py`); None without the table
     uncounted     why there is no count_error; empty where there is one
-    gcp           None for masked values, which are single ones but not the true ones: see iloss
+    gcp           None for masked values, which are single ones but not the true ones: see iloss; and for synthetic rows
 
     retention     of perturbed values: the share that is expected to be the true one
     value_error   of perturbed values: the error to be expected in a reconstructed number of people with a value (root
-                  mean square), relative to the average number
+                  mean square), relative to the average number; of tallies and synthetic rows: that of noise alone
     msbs          of buckets: the mean squared bucket size of paper 002 (equation 1), bucket_loss / (people - 1)
     bucket_loss   of buckets: the sum of (size - 1)^2 (equation 2)
     iloss         of ranges and of masked values: what a person loses in all quasi-identifiers together (paper 003)
@@ -90,6 +90,11 @@ class Utility:
             )
         if self.masking is not None:
             return self.masking.sentence()
+        if self.gcp is None and self.value_error is not None:
+            return (
+                "Rows are people who do not exist: none has a true value to be near. Noise alone puts the number of "
+                f"people with a value off by about {self.value_error:.2%} of the average one."
+            )
         if self.gcp is None:
             return "Quasi-identifiers are masked; how far their values moved cannot be measured without the table."
         if not any(self.per_attribute.values()):
