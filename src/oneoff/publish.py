@@ -22,6 +22,7 @@ from oneoff.models import Counts, Model, Prior, parse
 from oneoff.outcome import Outcome
 from oneoff.plans import Channel, Cover, Links, Partition, Tally
 from oneoff.public import public_information
+from oneoff.randomness import secret_generator
 from oneoff.releases import Published
 from oneoff.table import Table
 from oneoff.table.arrays import Ints
@@ -351,7 +352,8 @@ def _strongest(part: Model, whole: Counts, prior: Prior) -> str:
 def _generator(seed: int, table: Table) -> np.random.Generator:
     """Randomness from the seed and the table together: who could guess a short seed would still need the table."""
     digest = hashlib.sha256(table.codes.tobytes() + table.values.tobytes()).digest()
-    return np.random.default_rng([seed, *np.frombuffer(digest, dtype=np.uint32).tolist()])
+    number = seed.to_bytes((seed.bit_length() + 7) // 8, "little")
+    return secret_generator(hashlib.sha256(digest + number).digest())
 
 
 def checked_seed(seed: int) -> int:

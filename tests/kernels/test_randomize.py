@@ -8,30 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oneoff.kernels.keystream import next_uint32, stream_of
 from oneoff.kernels.randomize import half, near_first, walk
-
-
-class Bits:
-    """Splitmix64 in Python's integers."""
-
-    def __init__(self, seed: int) -> None:
-        self.state = seed
-
-    def draw(self) -> int:
-        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
-        z = self.state
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-        return z ^ z >> 31
-
-    def below(self, bound: int) -> int:
-        return (self.draw() >> 32) * bound >> 32
-
-
-def test_the_twin_is_splitmix64() -> None:
-    """The numbers that other implementations give for this seed."""
-    bits = Bits(1234567)
-    assert [bits.draw() for _ in range(3)] == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+from tests.kernels.keystream_twin import Bits
 
 
 @st.composite
@@ -56,10 +35,10 @@ def test_neighbours_come_near_each_other(edges: np.ndarray, seed: int) -> None:
     assert near_first(edges, roots).tolist() == expected
 
 
-@given(graphs(even=True), st.integers(0, 2**64 - 1))
-def test_a_half_takes_every_other_edge_of_each_cycle(edges: np.ndarray, seed: int) -> None:
+@given(graphs(even=True), st.binary(min_size=32, max_size=32))
+def test_a_half_takes_every_other_edge_of_each_cycle(edges: np.ndarray, key: bytes) -> None:
     """Rows are shuffled; then neighbours in a row are paired, and the visits of a person as they come."""
-    bits, (n, degree) = Bits(seed), edges.shape
+    bits, (n, degree) = Bits(key), edges.shape
     rows = edges.tolist()
     for row in rows:
         for t in range(degree - 1, 0, -1):
@@ -79,17 +58,17 @@ def test_a_half_takes_every_other_edge_of_each_cycle(edges: np.ndarray, seed: in
         while edge not in stays:
             stays[edge] = stay
             edge, stay = (at_person[edge] if not stay else (edge[0], edge[1] ^ 1)), not stay
-    state = np.array([seed], dtype=np.uint64)
-    kept = half(edges.copy(), state)
+    stream = stream_of(key)
+    kept = half(edges.copy(), stream)
     assert kept.tolist() == [[rows[j][t] for t in range(degree) if stays[j, t]] for j in range(n)]
-    assert int(state[0]) == bits.state
+    assert next_uint32(stream) == bits.draw()
 
 
-@given(graphs(), st.integers(0, 2**64 - 1))
-def test_walks_end_at_free_people(edges: np.ndarray, seed: int) -> None:
+@given(graphs(), st.binary(min_size=32, max_size=32))
+def test_walks_end_at_free_people(edges: np.ndarray, key: bytes) -> None:
     """The same walks, kept as lists of steps; a walk that comes back to a record forgets the loop."""
-    bits, (n, degree) = Bits(seed), edges.shape
-    starts = np.random.default_rng(seed).permutation(n)
+    bits, (n, degree) = Bits(key), edges.shape
+    starts = np.random.default_rng(list(key)).permutation(n)
     slot, owner = [-1] * n, [-1] * n
     for j in range(n):
         first = bits.below(degree)
@@ -110,5 +89,5 @@ def test_walks_end_at_free_people(edges: np.ndarray, seed: int) -> None:
             slot[j] = t
         for j, t in path.items():
             owner[edges[j, t]] = j
-    assert walk(edges, starts, np.array([seed], dtype=np.uint64)).tolist() == slot
+    assert walk(edges, starts, stream_of(key)).tolist() == slot
     assert sorted(int(edges[j, t]) for j, t in enumerate(slot)) == list(range(n))

@@ -1,6 +1,6 @@
 """Compiled loops: arrays in, arrays out.
 
-No validation, no labels, no random generator and no file in here; every kernel has a slow obvious twin in the tests.
+No validation, no labels, no seed and no file in here; every kernel has a slow obvious twin in the tests.
 Importing this room imports numba, so the rooms above do it inside the functions that need it.
 """
 

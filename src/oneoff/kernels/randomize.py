@@ -1,7 +1,7 @@
 """Halving regular bipartite graphs and walking to a perfect matching (the loops of `heterogeneous.randomize`).
 
 A graph is an array with a row for each record; edges[j, t] is the person at the end of slot t. Every person stands in
-it as often as a row is long. `state` holds one unsigned number, the state of a splitmix64 sequence, and moves on.
+it as often as a row is long. Whose value a record shows is a secret, so all chance is taken from a `keystream`.
 """
 
 from __future__ import annotations
@@ -11,23 +11,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from oneoff.kernels.keystream import below, next_uint32
+
 __all__ = ["half", "near_first", "walk"]
-
-
-@njit(cache=True)
-def _random_bits(state: Any) -> Any:
-    """Sixty-four random bits (splitmix64: Steele, Lea and Flood 2014)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@njit(cache=True)
-def _random_below(state: Any, bound: int) -> int:
-    """One of 0 .. bound-1; the bias is below bound / 2**32."""
-    return np.int64(((_random_bits(state) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
 @njit(cache=True)
@@ -58,7 +44,7 @@ def near_first(edges: Any, roots: Any) -> Any:
 
 
 @njit(cache=True)
-def half(edges: Any, state: Any) -> Any:
+def half(edges: Any, stream: Any) -> Any:
     """Half of the edges, half as many at every record and every person: each edge is among them with probability 1/2.
 
     The slots of every record are paired by chance, those of every person as they come. An edge, its partner at the
@@ -66,13 +52,13 @@ def half(edges: Any, state: Any) -> Any:
     alternate edges stay.
     """
     n, degree = edges.shape
-    _shuffle_rows(edges, state)
+    _shuffle_rows(edges, stream)
     partner = _pair_by_person(edges)
     kept = np.empty((n, degree // 2), edges.dtype)
     for start in range(0, n * degree, 2):
         if partner[start] < 0:
             continue  # an earlier cycle came by
-        e = start + np.int64(_random_bits(state) & np.uint64(1))
+        e = start + np.int64(next_uint32(stream) & np.uint32(1))
         while partner[e] >= 0:
             j, t = e // degree, e % degree
             kept[j, t // 2] = edges[j, t]
@@ -83,11 +69,11 @@ def half(edges: Any, state: Any) -> Any:
 
 
 @njit(cache=True)
-def _shuffle_rows(edges: Any, state: Any) -> None:
+def _shuffle_rows(edges: Any, stream: Any) -> None:
     n, degree = edges.shape
     for j in range(n):
         for t in range(degree - 1, 0, -1):
-            u = _random_below(state, t + 1)
+            u = below(stream, t + 1)
             edges[j, t], edges[j, u] = edges[j, u], edges[j, t]
 
 
@@ -109,7 +95,7 @@ def _pair_by_person(edges: Any) -> Any:
 
 
 @njit(cache=True)
-def walk(edges: Any, starts: Any, state: Any) -> Any:
+def walk(edges: Any, starts: Any, stream: Any) -> Any:
     """The slot of every record in a perfect matching found by random walks, O(n log n) steps expected.
 
     First every record takes a free person if it has one. From any other record walk along a random edge to a person,
@@ -119,16 +105,16 @@ def walk(edges: Any, starts: Any, state: Any) -> Any:
     """
     n, degree = edges.shape
     owner = np.full(n, -1, np.int32)  # the record matched to each person
-    slot = _take_free(edges, owner, state)
+    slot = _take_free(edges, owner, stream)
     left_by = np.empty(n, np.int32)
     for first in starts:
         if slot[first] >= 0:
             continue
         j = np.int64(first)
         while j >= 0:
-            t = _random_below(state, degree)
+            t = below(stream, degree)
             while t == slot[j]:
-                t = _random_below(state, degree)
+                t = below(stream, degree)
             left_by[j] = t
             j = np.int64(owner[edges[j, t]])
         j = np.int64(first)
@@ -140,12 +126,12 @@ def walk(edges: Any, starts: Any, state: Any) -> Any:
 
 
 @njit(cache=True)
-def _take_free(edges: Any, owner: Any, state: Any) -> Any:
+def _take_free(edges: Any, owner: Any, stream: Any) -> Any:
     """The first free slot of every record, looking from a random one on; -1 where all are taken."""
     n, degree = edges.shape
     slot = np.full(n, -1, np.int32)
     for j in range(n):
-        first = _random_below(state, degree)
+        first = below(stream, degree)
         for more in range(degree):
             t = (first + more) % degree
             if owner[edges[j, t]] < 0:

@@ -231,7 +231,8 @@ def _least_variance(start: Floats, shares: Floats, limits: Limits) -> Floats:
         bounds = np.concatenate([bounds, -_allowed(limits.floor, shares)])
     sums = np.tile(np.eye(m), m)
     best, least = start, count_variance(start, shares)
-    course = np.random.default_rng(0)  # a search that begins where all values are alike would never leave it
+    # A search that begins where all values are alike would never leave it; where it begins is no secret.
+    course = np.random.default_rng(0)  # noqa: TID251
     for noise in (0.0, 1.0, 2.0):
         begin = start * np.exp(noise * course.normal(size=(m, m)))
         begin /= begin.sum(axis=0)

@@ -13,6 +13,7 @@ from oneoff.mechanisms.space import space_of
 from oneoff.models import Counts, Limits, Model, Prior
 from oneoff.models.limits import ANYBODY
 from oneoff.plans import Partition
+from oneoff.randomness import secret_generator
 from oneoff.table import Table
 from oneoff.table.arrays import Codes, Ints
 
@@ -69,7 +70,7 @@ def task_of(
 ) -> Task:
     """The task, with the limits of the promise; ceilings are all they say, so a method that needs more asks for it."""
     limits = model.limits(table.counts, table.rows)
-    rng, report = rng or np.random.default_rng(), report or (lambda _: None)
+    rng, report = rng or secret_generator(), report or (lambda _: None)
     task = Task(method, table, model, space_of(table, numeric_as), table.values, limits, rng, report)
     return task if limits.values == len(table.counts) else task.without_values()
 

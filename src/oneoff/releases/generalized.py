@@ -23,6 +23,7 @@ from oneoff.errors import BadValue, whole_number
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Links, Partition
+from oneoff.randomness import secret_generator
 from oneoff.releases.cells import Cells, NumericAs
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.microdata import ABOUT, PlainRows, draw_rows, read_rows, rows_table
@@ -132,7 +133,8 @@ class Generalized(Published):
             )
         rows = self.plain
         if seed is not None or rows is None:
-            rng = np.random.default_rng(whole_number(seed or 0, "the seed"))
+            other = whole_number(seed or 0, "the seed")
+            rng = np.random.default_rng(other)  # noqa: TID251 - anybody may draw from what is public
             rows = draw_rows(self.tallies, self.group, self.values, self.kept, rng)
         return rows_table(rows, self.quasi, self.sensitive, self.keep)
 
@@ -319,8 +321,7 @@ def generalize(
 
 def _apart(rng: np.random.Generator) -> np.random.Generator:
     """Plain rows show how their columns were shuffled; nobody shall lead that back to how the records were."""
-    digest = hashlib.sha256(rng.bytes(32)).digest()
-    return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32).tolist())
+    return secret_generator(hashlib.sha256(rng.bytes(32)).digest())
 
 
 def generalize_each(

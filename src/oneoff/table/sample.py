@@ -201,7 +201,7 @@ def sample(
     The same arguments give the same table, and the quasi-identifiers depend on `rows` and `seed` alone.
     """
     _check(rows, seed, sensitive, values, theta)
-    rng = np.random.Generator(np.random.PCG64(seed))
+    rng = np.random.Generator(np.random.PCG64(seed))  # noqa: TID251 - nobody of these exists
     people = _people(rng, rows)
     if sensitive == "skewed":
         job = _fitting_jobs(rng, people, values)

@@ -19,6 +19,7 @@ from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import DeltaProbability, KAnonymity, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Links
+from oneoff.randomness import secret_generator
 from oneoff.table import Table
 from oneoff.table.arrays import Ints
 
@@ -53,7 +54,7 @@ def freeform(
         raise BadValue("unknown matcher", allowed=", ".join(MATCHERS), got=repr(matcher))
     if block is not None:
         whole_number(block, "block", least=1)
-    rng = rng or np.random.default_rng()
+    rng = rng or secret_generator()
     k = _covered_people(table, model)
     start = _blocks(table.rows, max(k, block or _usual_block(table.rows)))
     cover = _grown(table, lexicographic(table, rng), start, k, number_of(matcher), numeric_as, report)

@@ -18,6 +18,7 @@ from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import Limits, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Links
+from oneoff.randomness import secret_generator
 from oneoff.table import Table
 from oneoff.table.arrays import Ints, offsets
 
@@ -64,7 +65,7 @@ def heterogeneous(
     value several times. It is here as the paper has it.
     """
     _refuse_options(matcher, randomize, block, partition)
-    rng = rng or np.random.default_rng()
+    rng = rng or secret_generator()
     limits, space = _limits(table, model), space_of(table, numeric_as)
     step = _counter(table.rows, report)
     rank = np.argsort(lexicographic(table, rng)) if randomize == "permute" else np.empty(0, dtype=np.int64)

@@ -35,9 +35,9 @@ def random_matching(cover: npt.NDArray[np.integer[Any]], rng: np.random.Generato
     while edges.shape[1] > 1:
         degree = edges.shape[1]
         if degree % 2 == 0:
-            edges = half(edges, _state(rng))
+            edges = half(edges, _stream(rng))
             continue
-        slot = walk(edges, rng.permutation(len(edges)), _state(rng))
+        slot = walk(edges, rng.permutation(len(edges)), _stream(rng))
         if rng.integers(degree) == 0:
             return _as_given(order, _taken(edges, slot))
         edges = _without(edges, slot)
@@ -54,7 +54,7 @@ def disjoint_matchings(cover: npt.NDArray[np.integer[Any]], rng: np.random.Gener
     order, edges = _in_walking_order(cover, rng)
     carriers = np.empty(cover.shape[::-1], dtype=np.int64)
     for t in range(len(carriers)):
-        slot = walk(edges, rng.permutation(len(edges)), _state(rng))
+        slot = walk(edges, rng.permutation(len(edges)), _stream(rng))
         carriers[t] = _as_given(order, _taken(edges, slot))
         edges = _without(edges, slot)
     return carriers
@@ -81,8 +81,11 @@ def _refuse_irregular(cover: npt.NDArray[np.integer[Any]]) -> None:
         raise Defect(f"the people are not covered equally often, namely by {k} records each")
 
 
-def _state(rng: np.random.Generator) -> npt.NDArray[np.uint64]:
-    return rng.integers(2**64, size=1, dtype=np.uint64)
+def _stream(rng: np.random.Generator) -> npt.NDArray[np.uint32]:
+    """A keystream of its own for a loop."""
+    from oneoff.kernels.keystream import stream_of
+
+    return stream_of(rng.bytes(32))
 
 
 def _taken(edges: Edges, slot: Edges) -> Edges:

@@ -21,6 +21,7 @@ from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import DeltaProbability, Joined, KAnonymity, LDiversity, Model
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
 from oneoff.plans import Links, Partition
+from oneoff.randomness import secret_generator
 from oneoff.table import Table
 from oneoff.table.arrays import Ints, Ragged, offsets
 
@@ -60,7 +61,7 @@ def ring(
     when a part holds a value twice, that is with `swaps=0` or when k exceeds l. An audit of the release finds that.
     """
     _refuse_unknown(shape, partition, swaps)
-    rng = rng or np.random.default_rng()
+    rng = rng or secret_generator()
     say = report or (lambda share: None)
     k, l = _sizes(table, model)  # noqa: E741
     parts = _parts(table, k, l, partition, numeric_as, rng)

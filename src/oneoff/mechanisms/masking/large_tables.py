@@ -106,7 +106,8 @@ def _highs(programs: list[Program], limits: ColumnLimits, average: int) -> tuple
     first = _least(cost, equal, within, len(people))
     if first is None:
         return None
-    best, tables, noise = float(first.fun), [first.x], np.random.default_rng(0)
+    best, tables = float(first.fun), [first.x]
+    noise = np.random.default_rng(0)  # noqa: TID251 - the same in every run: a search, not a draw
     noise.random(len(cost))  # the first needs none, and yet has its turn: tables stay what they always were
     for _ in range(average - 1 if pairs <= _STACKED else 0):  # a large one takes long, and leaves enough to chance
         again = _least(cost + 1e-5 * noise.random(len(cost)) * cost, equal, within, len(people))

@@ -29,6 +29,7 @@ from oneoff.mechanisms.served import refuse_all_but_ceilings
 from oneoff.models import DeltaProbability, Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Cover, Partition, RandomTable
+from oneoff.randomness import secret_generator
 from oneoff.table import Table
 from oneoff.table.arrays import Ints
 from oneoff.table.distance import displacement, metric_of
@@ -71,7 +72,7 @@ def mutual_cover(
 
     Departures: a group has at least 1/delta people, so that there is a table for it; empty halves are no halves.
     """
-    rng = rng or np.random.default_rng()
+    rng = rng or secret_generator()
     say = report or (lambda share: None)
     refuse_all_but_ceilings("mutual-cover", table, model, sets=True)
     _refuse(joint, average, randomize_unchanged, diverse, solver)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from oneoff.errors import BadValue, UnreachableGuarantee, listing
 from oneoff.mechanisms.task import Task
+from oneoff.randomness import secret_generator
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Ints
 
@@ -100,7 +101,7 @@ def cut_blocks(
     """
     chosen, round_off = (
         _columns(table, columns),
-        partial(_rounded, multiple=multiple, rng=rng or np.random.default_rng()),
+        partial(_rounded, multiple=multiple, rng=rng or secret_generator()),
     )
     rows = np.arange(table.rows) if rows is None else rows
     everybody = Block(rows, known=None if known is None else np.arange(len(known)), region=region)
