@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from oneoff.errors import BadValue, UnreadableFile, nearest
+from oneoff.randomness import given_seed
 from oneoff.releases import Published
 from oneoff.table import Table
 from oneoff.table.domain import is_domain_file
@@ -19,7 +20,8 @@ from oneoff.table.paths import exists, is_file, is_folder
 
 __all__ = ["Job", "original_of", "read_job"]
 
-_PATHS = ("input", "output")
+_PATHS = ("input", "output", "seed_file")
+_SEEDS = ("seed", "seed_file")
 _BY_NAME = ("hierarchies", "options")
 _CAPS_FILE = re.compile(r"(?<=f-privacy:)[^=,+]+(?=$|[,+])")
 
@@ -48,6 +50,7 @@ class Job(BaseModel):
     bins: int | None = None
     method: str = "auto"
     seed: int | None = None
+    seed_file: str | None = None
     hold_out: float | None = None
     csv: bool = False
     raw_csv: bool = False
@@ -62,9 +65,13 @@ class Job(BaseModel):
         reading = ("rows", "encoding", "delimiter", "na", "bins", "decimal")
         return read_table(self.input, **{name: getattr(self, name) for name in (*roles, *reading)})
 
+    def chosen_seed(self) -> int | None:
+        """The seed, or the one in the file that is named for it."""
+        return given_seed(self.seed, self.seed_file)
+
     def to_toml(self) -> str:
         """The job as a file that repeats it, whatever the folder it is started from. The seed is kept beside it."""
-        given = self.model_dump(exclude_defaults=True, exclude={"seed", "overwrite"})
+        given = self.model_dump(exclude_defaults=True, exclude={*_SEEDS, "overwrite"})
         for name in _PATHS:
             if name in given:
                 given[name] = str(Path(given[name]).resolve())
@@ -84,6 +91,8 @@ class Job(BaseModel):
 def read_job(path: str | None, options: Mapping[str, Any]) -> Job:
     """From a TOML file, or from options alone; options that were given override the file, by name where it names."""
     given = {} if path is None else _from_file(Path(path))
+    if any(options.get(name) is not None for name in _SEEDS):
+        given = {name: value for name, value in given.items() if name not in _SEEDS}
     for name, value in options.items():
         if value is None or value is False or value in ([], {}):
             continue
@@ -186,7 +195,7 @@ def _complaint(error: ValidationError) -> BadValue:
     """What is wrong with a job, as we say it; a misspelt key first, which may be why another one is missing."""
     first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     name = ".".join(str(part) for part in first["loc"])
-    option = f"--{name.split('.')[0]}"
+    option = f"--{name.split('.')[0].replace('_', '-')}"
     if first["type"] == "missing":
         example = {"guarantee": "beta-likeness:3", "quasi": "age,sex,zip"}.get(name, "...")
         return BadValue(

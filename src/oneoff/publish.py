@@ -41,10 +41,11 @@ Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
 _MANY_NUMBERS = 200  # different sensitive numbers
-_SEEDED = (
-    "with a seed what chance did can be drawn again by whoever has it, and comes from a generator that is not made for "
-    "secrets: this run is for tests; publish one without a seed"
-)
+_SEEDED = {  # by form: where a promise is nothing but what chance did
+    "tallied": "with a seed whoever has it can draw the noise again, and noise is rounded where OpenDP's is exact: "
+    "this run is for tests; publish one without a seed",
+    "perturbed": "with a seed whoever has it can draw again what chance did: keep it as secret as the table",
+}
 _FORMS = {"numeric_as": ("numbers", ("range", "set")), "columns": ("columns", ("tally", "box"))}
 _STRONGER = {"k-anonymity:1": "k-anonymity:5", "delta-probability:1": "delta-probability:0.2"}
 
@@ -82,12 +83,13 @@ def anonymize(
 
 def publish_job(job: Job, *, report: Report | None = None, warn: Warn | None = None) -> Outcome:
     """Read the table of a job and publish it as the job says; what was noticed while reading is told at once."""
+    seed = job.chosen_seed()
     table = job.read_table()
     if warn is not None:
         for notice in table.notices:
             warn(notice)
     return publish(
-        table, job.guarantee, method=job.method, seed=job.seed, options=job.options, job=job.to_toml(), report=report,
+        table, job.guarantee, method=job.method, seed=seed, options=job.options, job=job.to_toml(), report=report,
         warn=warn, hold_out=job.hold_out,
     )  # fmt: skip
 
@@ -219,8 +221,8 @@ def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
 
 def _notices(order: _Order, warnings: list[str], plan: Plan) -> tuple[str, ...]:
     table, model = order.table, order.model
-    if order.seeded and order.method.form in ("tallied", "perturbed"):
-        warnings = [*warnings, _SEEDED]
+    if order.seeded and order.method.form in _SEEDED:
+        warnings = [*warnings, _SEEDED[order.method.form]]
     told = (
         *_unchanged(table),
         _many_numbers(table, model),

@@ -41,9 +41,9 @@ COMMANDS = {
                 "--decimal", "--na", "--json"],
     "anonymize": [
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
-        "--hierarchy", "--missing", "--bins", "--method", "--option", "--effort", "--seed", "--rows", "--encoding",
-        "--delimiter", "--decimal", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken", "--sign",
-        "--verbose", "--json",
+        "--hierarchy", "--missing", "--bins", "--method", "--option", "--effort", "--seed", "--seed-file", "--rows",
+        "--encoding", "--delimiter", "--decimal", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken",
+        "--sign", "--verbose", "--json",
     ],
     "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--verbose", "--json"],
     "verify": ["--key", "--verbose", "--json"],

@@ -68,6 +68,7 @@ def compare(
     hierarchy: options.SameHierarchy = None,
     missing: options.Missing = "error",
     seed: Annotated[int | None, typer.Option(help="For a repeatable run.")] = None,
+    seed_file: options.SeedFile = None,
     rows: options.Rows = None,
     encoding: options.Encoding = "utf-8",
     delimiter: options.Delimiter = None,
@@ -77,10 +78,12 @@ def compare(
 ) -> None:
     """Methods side by side: what counts are off by, loss, worst belief, people above the limit. Writes no release."""
     from oneoff.comparison import compare as compare_methods
+    from oneoff.randomness import given_seed
     from oneoff.report.comparison import comparison_html, comparison_lines
     from oneoff.report.progress import progress_bar
     from oneoff.table.read import read_table
 
+    seed = given_seed(seed, seed_file)
     table = read_table(
         source, quasi=options.names(quasi), sensitive=sensitive, numeric=options.names(numeric),
         categorical=options.names(categorical), hierarchies=options.pairs(hierarchy, "--hierarchy"),

@@ -51,6 +51,7 @@ __all__ = [
     "SameHierarchy",
     "SameMissing",
     "Seed",
+    "SeedFile",
     "Sensitive",
     "Sign",
     "TableFile",
@@ -143,7 +144,18 @@ MethodOption = Annotated[
     ),
 ]
 Effort = Annotated[str | None, typer.Option(help="fast, balanced (default) or best.")]
-Seed = Annotated[int | None, typer.Option(help="For a repeatable run. Keep it as secret as the table.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="For a repeatable run. Others on the machine can see it; a file of its own (below) is safer."),
+]
+SeedFile = Annotated[
+    str | None,
+    typer.Option(
+        "--seed-file",
+        help="For a repeatable run: a file with a number, such as private/seed, or with other secret bytes. Keep it as "
+        "secret as the table.",
+    ),
+]
 HoldOut = Annotated[
     float | None,
     typer.Option(
@@ -211,8 +223,8 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `anonymize` under the names of a job; what was not given is None, False or empty."""
     effort = [] if given["effort"] is None else [f"effort={given['effort']}"]
     lists = ("quasi", "identifiers", "keep", "numeric", "categorical")
-    as_given = ("guarantee", "sensitive", "missing", "bins", "method", "seed", "rows", "encoding", "delimiter",
-                "decimal", "csv", "raw_csv", "overwrite", "hold_out")  # fmt: skip
+    as_given = ("guarantee", "sensitive", "missing", "bins", "method", "seed", "seed_file", "rows", "encoding",
+                "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out")  # fmt: skip
     return {
         "output": given["out"],
         "hierarchies": pairs(given["hierarchy"], "--hierarchy"),

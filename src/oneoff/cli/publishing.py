@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["anonymize", "demo"]
 
+_SEEN = (
+    "--seed shows in the list of processes and in the history of the shell, and whoever has a seed can draw again what "
+    "chance did: --seed-file FILE shows neither"
+)
+
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the release.")] = Path("demo-release"),
@@ -71,6 +76,7 @@ def anonymize(
     option: options.MethodOption = None,
     effort: options.Effort = None,
     seed: options.Seed = None,
+    seed_file: options.SeedFile = None,
     hold_out: options.HoldOut = None,
     rows: options.Rows = None,
     encoding: options.JobEncoding = None,
@@ -90,11 +96,12 @@ def anonymize(
     from oneoff.folder import write_outcome
     from oneoff.job import read_job
     from oneoff.publish import publish_job
-    from oneoff.releases.leftovers import clear_leftovers
 
     job = read_job(source, given) if source.endswith(".toml") else read_job(None, {"input": source, **given})
-    folder, told = _folder_for(job, sign), Told()
-    clear_leftovers(folder, told)
+    told = Told()
+    folder = _folder_for(job, sign, told)
+    if seed is not None:
+        told(_SEEN)
     outcome = _watched(lambda report, warn: publish_job(job, report=report, warn=warn))
     withheld = write_outcome(
         outcome, folder, csv=job.csv, raw_csv=job.raw_csv, overwrite=job.overwrite, even_if_broken=even_if_broken,
@@ -103,9 +110,10 @@ def anonymize(
     _tell(outcome, folder, withheld, told, as_json=as_json, verbose=verbose)
 
 
-def _folder_for(job: Job, sign: str | None) -> Path:
-    """Where the release goes; what cannot be written or signed is refused before the work."""
+def _folder_for(job: Job, sign: str | None, told: Told) -> Path:
+    """Where the release goes, cleared; what cannot be written or signed is refused before the work."""
     from oneoff.releases.draft import refuse_existing
+    from oneoff.releases.leftovers import clear_leftovers
     from oneoff.releases.signature import signer
 
     if job.output is None:
@@ -113,6 +121,7 @@ def _folder_for(job: Job, sign: str | None) -> Path:
     refuse_existing(Path(job.output), job.overwrite)
     if sign is not None:
         signer(sign)
+    clear_leftovers(Path(job.output), told)
     return Path(job.output)
 
 

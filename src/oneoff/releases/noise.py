@@ -1,8 +1,8 @@
 """Counts with noise, and what can be made of them: the part of a release that differential privacy is about.
 
 The noise is drawn by OpenDP, whose sampler is exact and uses the operating system's randomness; its privacy map is the
-accountant. A run with a seed draws it from the run's own generator instead, which is not fit for secrets: such a run
-is for tests.
+accountant. A run with a seed draws it from the run's own generator instead, by formulas that round: such a run is for
+tests.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def perturb(
 ) -> Perturbed:
     """Draw a value for everybody, and publish the records in random order.
 
-    seeded   values drawn by `rng`, for a run that can be repeated; it must not go out
+    seeded   values drawn by `rng`, for a run that can be repeated by whoever has the seed
     """
     person = rng.permutation(table.rows)
     values = channel.draw(table.values, rng if seeded else None)[person]
