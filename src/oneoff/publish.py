@@ -41,13 +41,9 @@ Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
 _MANY_NUMBERS = 200  # different sensitive numbers
-_INEXACT = (
-    "with a seed whoever has it can draw the noise again, and noise is rounded where OpenDP's is exact: "
-    "this run is for tests; publish one without a seed"
-)
 _SEEDED = {  # by form: where a promise is nothing but what chance did
-    "tallied": _INEXACT,
-    "synthetic": _INEXACT,
+    "tallied": "with a seed whoever has it can draw the noise again, and noise is rounded where OpenDP's is exact: "
+    "this run is for tests; publish one without a seed",
     "perturbed": "with a seed whoever has it can draw again what chance did: keep it as secret as the table",
 }
 _FORMS = {"numeric_as": ("numbers", ("range", "set")), "columns": ("columns", ("tally", "box"))}
