@@ -210,7 +210,7 @@ def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
 
 def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
     """The verdict on a release of this very table, with people who are not in it to compare with."""
-    verdict = audit(release, order.table)
+    verdict = audit(release, order.table, control=others)
     if verdict.problems:
         raise Defect(f"{order.method.name} made a release that does not fit the table: {verdict.problems[0]}")
     return verdict

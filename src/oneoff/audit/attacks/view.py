@@ -74,7 +74,19 @@ class View:
         from scipy.sparse import csr_array
 
         crossed = (column.T @ self.values).tocsr()
-        return crossed if self.channel is None else csr_array(self.led_back(crossed.toarray()))
+        return crossed if self.channel is None else csr_array(self._calmed(crossed.toarray()))
+
+    def _calmed(self, shown: Floats) -> Floats:
+        """[code, value] led back through the channel. What goes beyond independence is drawn in by the part of it that
+        chance explains (James and Stein): a capable attacker does not take noise for knowledge."""
+        assert self.channel is not None
+        people, back = shown.sum(axis=1, keepdims=True), np.linalg.inv(self.channel)
+        before = self.totals / self.totals.sum()
+        beyond = shown @ back.T - people * before
+        chance = float((people * ((self.channel @ before) @ (back**2).T)).sum())
+        found = float((beyond**2).sum())
+        calmed: Floats = people * before + max(0.0, 1 - chance / max(found, 1e-300)) * beyond
+        return np.maximum(calmed, 0.0)
 
     def led_back(self, shown: Floats) -> Floats:
         """What true values are behind so many shown ones, in the last axis; nothing negative."""
