@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from oneoff.audit.attacks.learned import learned_of
+from oneoff.audit.attacks.view import is_seen
 from oneoff.audit.verdict import Verdict
 from oneoff.models import Model, parse
 from oneoff.models.adversary import LEARNT, Adversary
@@ -47,7 +48,7 @@ def audit(
     against = verdict.stands_against or release.against
     remarks = (*verdict.remarks, *learnt)
     verdict = replace(verdict, stands_against=against, remarks=remarks)
-    if table is None or table.sensitive is None or verdict.problems:
+    if table is None or table.sensitive is None or verdict.problems or not is_seen(release):
         return verdict
     others = release.held_out_of(whole) if control is None and whole is not None else control
     return replace(verdict, _learn=cache(partial(learned_of, release, table, others)))

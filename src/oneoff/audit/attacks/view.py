@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.releases import Exact, Published, of_kind
+from oneoff.releases import Exact, Published, has_entry, of_kind
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["View", "of_records", "own_place", "rows_seen", "seen", "sparse", "spread_of"]
+__all__ = ["View", "is_seen", "of_records", "own_place", "rows_seen", "seen", "sparse", "spread_of"]
 
 Numbers = npt.NDArray[Any]
 
@@ -92,6 +92,11 @@ class View:
         """What true values are behind so many shown ones, in the last axis; nothing negative."""
         true = shown if self.channel is None else np.linalg.solve(self.channel, shown.T).T
         return np.maximum(true, 0.0)
+
+
+def is_seen(release: Published) -> bool:
+    """Is it known what a release of this kind shows?"""
+    return has_entry("oneoff.audit", "seen", release)
 
 
 def seen(release: Published, table: Table) -> View:
