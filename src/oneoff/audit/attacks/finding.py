@@ -184,7 +184,7 @@ def best_guess(people: People, beliefs: Floats) -> Guesses:
 
 def compared(scene: Scene, attack: str, claim: str, inside: Guesses, outside: Guesses | None, **more: Any) -> Finding:
     """What came of guesses about values, beside the most frequent value, with what must be said about it."""
-    common = int(scene.view.totals.argmax())
+    common = int(np.bincount(np.maximum(scene.inside.values, 0)).argmax())
     baseline = float((inside.true == common).mean()) if len(inside.true) else 0.0
     warnings = tuple(more.pop("warnings", ()))
     finding = Finding(

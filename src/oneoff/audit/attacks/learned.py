@@ -33,15 +33,20 @@ _UNKNOWN = "nothing tells who is in which group, so only what was learned from t
 
 
 def learned(scene: Scene) -> Finding:
-    """Name the value that is most likely after learning and fitting. Option: model, "bayes" or "trees"."""
+    """Name the value that is most likely after learning and fitting. Option: model, "bayes" or "trees".
+
+    Figures: the rate about the same people of what was learned alone, without their groups.
+    """
     model = scene.option("model", "bayes")
     classifier = learn(scene.view, scene.columns, model, scene.rng())
     inside = scene.inside.take(scene.targets)
     beliefs = _inside_beliefs(scene, classifier)[~scene.known[scene.sample]]
     outside = scene.outside
     others = None if outside is None else best_guess(outside, classifier.beliefs(outside.codes))
+    alone = best_guess(inside, classifier.beliefs(inside.codes)).rate.share
+    figures = {"model": model, "without_groups": alone}
     found = best_guess(inside, beliefs)
-    return compared(scene, "learned", _CLAIMS[model], found, others, figures={"model": model}, warnings=_said(scene))
+    return compared(scene, "learned", _CLAIMS[model], found, others, figures=figures, warnings=_said(scene))
 
 
 def learned_of(release: Published, table: Table, control: Table | None) -> Finding:

@@ -38,6 +38,7 @@ class View:
     held        [group, value]: what its people have, or show
     matches     where there are no groups: (start, record), the records that could be person i's; the values of record r
                 are those of unit r
+    stated      people with each value, where the release says it beside what units show; otherwise None
     channel     [shown, true]: the probability that a true value is shown as another; None where true ones are
     """
 
@@ -50,6 +51,7 @@ class View:
     held: csr_array | None = None
     matches: tuple[Ints, Ints] | None = None
     channel: Floats | None = None
+    stated: Ints | None = None
 
     @property
     def units(self) -> int:
@@ -58,6 +60,8 @@ class View:
     @cached_property
     def totals(self) -> Floats:
         """People with each value, as far as the release tells; never negative."""
+        if self.stated is not None:
+            return self.stated.astype(np.float64)
         return self.led_back(np.asarray(self.values.sum(axis=0), dtype=np.float64).ravel())
 
     def together(self, j: int) -> csr_array:
