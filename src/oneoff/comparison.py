@@ -31,6 +31,9 @@ class Comparison:
                   records it is that of somebody who knows the hidden groups and the probabilities
     share_above   share of people above what the promise allows, in the records that would go out
     against       who the method stands against
+    learned       how often somebody is right about people in the release who learns from it which values go with which
+                  quasi-identifiers; outside: about people who were held out; added: how much more often about those
+                  in it. None without people held out, and without a sensitive column
     """
 
     method: str
@@ -48,6 +51,9 @@ class Comparison:
     share_above: float | None = None
     groups: int | None = None
     against: str = ""
+    learned: float | None = None
+    outside: float | None = None
+    added: float | None = None
     seconds: float | None = None
     cpu_seconds: float | None = None
 
@@ -66,12 +72,14 @@ def compare(
     *,
     methods: Sequence[str] | None = None,
     seed: int | None = None,
+    hold_out: float | None = None,
     report: Callable[[str, float], None] | None = None,
 ) -> list[Comparison]:
     """Run methods on a table for one promise; nothing is written.
 
     methods   names with options, such as "mondrian" or "mondrian:cuts=strict"; all that serve the promise by default,
               without those that are there for comparisons with the papers only
+    hold_out  a share of the people to leave out, with whom those in the release are compared
     """
     model = parse(guarantee)
     chosen = (
@@ -83,7 +91,7 @@ def compare(
     for done, (name, options) in enumerate(chosen):
         if report is not None:
             report(name, done / len(chosen))
-        found.append(_run(table, model, name, options, seed))
+        found.append(_run(table, model, name, options, seed, hold_out))
     return found
 
 
@@ -93,13 +101,16 @@ def _method(text: str) -> tuple[str, dict[str, str]]:
     return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _run(table: Table, model: Model, name: str, options: dict[str, str], seed: int | None) -> Comparison:
+def _run(
+    table: Table, model: Model, name: str, options: dict[str, str], seed: int | None, hold_out: float | None
+) -> Comparison:
     began = time.process_time()
     try:
-        outcome = publish(table, model, method=name, seed=seed, options=options)
+        outcome = publish(table, model, method=name, seed=seed, options=options, hold_out=hold_out)
     except OneoffError as error:
         return Comparison(name, options, refused=str(error))
     cpu_seconds, verdict, counted = time.process_time() - began, outcome.verdict, outcome.utility.count_error
+    learned = verdict.learned
     return Comparison(
         method=name,
         options=options,
@@ -115,6 +126,9 @@ def _run(table: Table, model: Model, name: str, options: dict[str, str], seed: i
         share_above=verdict.people_above / verdict.rows,
         groups=verdict.groups,
         against=str(outcome.release.against),
+        learned=None if learned is None else learned.rate.share,
+        outside=None if learned is None or learned.control is None else learned.control.share,
+        added=None if learned is None or learned.difference is None else learned.difference.amount,
         seconds=outcome.seconds,
         cpu_seconds=cpu_seconds,
     )

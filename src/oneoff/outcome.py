@@ -56,6 +56,7 @@ class Outcome:
             "reason": self.reason,
             "levels": self.judged["levels"],
             "attacks": self.judged["attacks"],
+            "learned": self.judged["learned"],
             "epsilon": self.judged["epsilon"],
             "remarks": self.judged["remarks"],
             "masked": self.judged["masked"],

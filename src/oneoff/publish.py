@@ -41,9 +41,13 @@ Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
 _MANY_NUMBERS = 200  # different sensitive numbers
+_INEXACT = (
+    "with a seed whoever has it can draw the noise again, and noise is rounded where OpenDP's is exact: "
+    "this run is for tests; publish one without a seed"
+)
 _SEEDED = {  # by form: where a promise is nothing but what chance did
-    "tallied": "with a seed whoever has it can draw the noise again, and noise is rounded where OpenDP's is exact: "
-    "this run is for tests; publish one without a seed",
+    "tallied": _INEXACT,
+    "synthetic": _INEXACT,
     "perturbed": "with a seed whoever has it can draw again what chance did: keep it as secret as the table",
 }
 _FORMS = {"numeric_as": ("numbers", ("range", "set")), "columns": ("columns", ("tally", "box"))}
@@ -215,7 +219,7 @@ def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
 
 def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
     """The verdict on a release of this very table, with people who are not in it to compare with."""
-    verdict = audit(release, order.table)
+    verdict = audit(release, order.table, control=others)
     if verdict.problems:
         raise Defect(f"{order.method.name} made a release that does not fit the table: {verdict.problems[0]}")
     return verdict

@@ -41,11 +41,17 @@ COMMANDS = {
                 "--decimal", "--na", "--json"],
     "anonymize": [
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
-        "--hierarchy", "--missing", "--bins", "--method", "--option", "--effort", "--seed", "--seed-file", "--rows",
+        "--hierarchy", "--missing", "--bins", "--method", "--option", "--effort", "--seed", "--seed-file", "--hold-out",
+        "--rows",
         "--encoding", "--delimiter", "--decimal", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken",
         "--sign", "--verbose", "--json",
     ],
     "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--verbose", "--json"],
+    "attack": [
+        "--original", "--attack", "--control", "--earlier", "--columns", "--knows-links", "--knows-values", "--model",
+        "--quasi", "--sensitive", "--numeric", "--categorical", "--missing", "--rows", "--hierarchy", "--verbose",
+        "--json",
+    ],
     "verify": ["--key", "--verbose", "--json"],
     "check": [
         "--quasi", "--guarantee", "--sensitive", "--rows", "--encoding", "--delimiter", "--decimal", "--na",
@@ -321,7 +327,7 @@ def test_overwrite(people_csv: Path, release: Path) -> None:
     assert not (release / "public" / "data.csv").exists(), "nothing of the earlier release is left"
 
 
-def _strict_audit(release: Generalized, table: Table | None = None, *more: Any) -> Verdict:
+def _strict_audit(release: Generalized, table: Table | None = None, *more: Any, **others: Any) -> Verdict:
     """A verdict nothing can pass."""
     return audit(release, table, KAnonymity(release.rows + 1))
 
@@ -362,7 +368,7 @@ def test_a_release_that_does_not_fit_the_table_never_goes_out(
 ) -> None:
     from dataclasses import replace
 
-    def mistrust(release: Generalized, table: Table | None = None) -> Verdict:
+    def mistrust(release: Generalized, table: Table | None = None, **others: Any) -> Verdict:
         return replace(audit(release, table), holds=False, problems=("a person has no record of their own",))
 
     monkeypatch.setattr("oneoff.publish.audit", mistrust)

@@ -237,10 +237,15 @@ def _occurring(tally: Counts, used: Codes, width: int) -> npt.NDArray[np.uint8]:
 def seen(release: Generalized, table: Table) -> View:
     """Groups with what they show; in a release without groups every record by itself, and who it could be."""
     assert release.sensitive is not None
-    shape = (release.boxes, release.sensitive.size)
-    values = sparse(release.box, release.values, np.ones(release.rows), shape)
-    who = _where(release, table) if release.group is not None else {"matches": _candidates(release, table)}
-    return View(release.form, table.quasi, release.sensitive, _shown(release, table), values, **who)
+    columns = _shown(release, table)
+    if release.group is None:
+        own = sparse(
+            np.arange(release.rows), release.values, np.ones(release.rows), (release.rows, len(release.counts))
+        )
+        each = tuple(column[release.box] for column in columns)
+        return View(release.form, table.quasi, release.sensitive, each, own, matches=_candidates(release, table))
+    values = sparse(release.box, release.values, np.ones(release.rows), (release.boxes, len(release.counts)))
+    return View(release.form, table.quasi, release.sensitive, columns, values, **_where(release, table))
 
 
 def _shown(release: Generalized, table: Table) -> tuple[csr_array, ...]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from oneoff.audit.attacks.learned import learned_of
+from oneoff.audit.attacks.view import is_seen
 from oneoff.audit.verdict import Verdict
 from oneoff.models import Model, parse
 from oneoff.models.adversary import LEARNT, Adversary
@@ -18,13 +21,23 @@ from oneoff.table.classes import Risk, risk_of_classes
 __all__ = ["audit"]
 
 
-def audit(release: Published, table: Table | None = None, guarantee: str | Model | None = None) -> Verdict:
+def audit(
+    release: Published,
+    table: Table | None = None,
+    guarantee: str | Model | None = None,
+    *,
+    control: Table | None = None,
+) -> Verdict:
     """Judge the records of a release by its own promise or another one.
 
     With the table, the records are also compared with it: nobody lost or doubled, every value inside what is shown.
     Without it the prior is the one the release states, which must then be that of its records. A release in groups
     that stands against nobody is attacked, too, as somebody would who knows how the groups were made.
+
+    control   people who are not in the release; what is learned from it about them stands beside what is learned about
+              those who are. By default those of the table who were held out
     """
+    whole = table
     table = None if table is None else release.people_in(table)
     model = release.model if guarantee is None else parse(guarantee).bind(release.sensitive)
     before = None if table is None else risk_of_classes(np.bincount(table.look_alikes))
@@ -33,7 +46,12 @@ def audit(release: Published, table: Table | None = None, guarantee: str | Model
     verdict = judge(release, table, model, before)
     learnt = (LEARNT,) if _in_groups(verdict, release) else ()
     against = verdict.stands_against or release.against
-    return replace(verdict, stands_against=against, remarks=(*verdict.remarks, *learnt))
+    remarks = (*verdict.remarks, *learnt)
+    verdict = replace(verdict, stands_against=against, remarks=remarks)
+    if table is None or table.sensitive is None or verdict.problems or not is_seen(release):
+        return verdict
+    others = release.held_out_of(whole) if control is None and whole is not None else control
+    return replace(verdict, _learn=cache(partial(learned_of, release, table, others)))
 
 
 def _in_groups(verdict: Verdict, release: Published) -> bool:

@@ -260,4 +260,4 @@ def _values_problem(release: Perturbed, table: Table) -> str:
 def seen(release: Perturbed, table: Table) -> View:
     """Rows whose values went through the channel; who looks alike is a group of people who each show one of them."""
     view = rows_seen(release, table, release.values)
-    return replace(view, channel=release.channel.matrix)
+    return replace(view, channel=release.channel.matrix, stated=release.counts)

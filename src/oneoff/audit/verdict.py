@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy.typing as npt
 
 from oneoff.audit.attack import Attack
+from oneoff.audit.attacks.finding import Finding
 from oneoff.audit.exposure import MaskedView
 from oneoff.audit.reader import ReaderView
 from oneoff.audit.witness import Witness
@@ -17,6 +18,10 @@ from oneoff.models.adversary import Adversary
 from oneoff.table.classes import Risk
 
 __all__ = ["PartVerdict", "Verdict", "tightest"]
+
+
+def _nothing() -> None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,8 @@ class Verdict:
     epsilon    where the verdict is about anyone: the logarithm of how much one person's value can change anybody's odds
     remarks    what a reader of the verdict must know about its meaning, in sentences
     provided   what must be so for the verdict to be true, where the files alone cannot show it
+    learned    what somebody finds out who learns from the release itself, inside it and outside; worked out when it is
+               first asked for, and None where there is no table to compare guesses with
     attacks    what attacks by somebody who knows the method found; run on releases that stand against nobody
     """
 
@@ -75,6 +82,11 @@ class Verdict:
     remarks: tuple[str, ...] = ()
     provided: str = ""
     _people: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
+    _learn: Callable[[], Finding | None] = field(default=_nothing, repr=False)
+
+    @property
+    def learned(self) -> Finding | None:
+        return self._learn()
 
     @staticmethod
     def of_parts(guarantee: str, parts: tuple[PartVerdict, ...], problems: tuple[str, ...], **more: Any) -> Verdict:
@@ -164,6 +176,7 @@ class Verdict:
             "risk_after": self.risk_after.as_dict(),
             "reader": None if self.reader is None else self.reader.as_dict(),
             "stands_against": str(self.stands_against),
+            "learned": None if self.learned is None else self.learned.as_dict(),
             "attacks": [attack.as_dict() for attack in self.attacks],
             "masked": None if self.masked is None else self.masked.as_dict(),
             "epsilon": None if self.epsilon is None else _finite(self.epsilon),

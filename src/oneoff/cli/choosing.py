@@ -69,6 +69,7 @@ def compare(
     missing: options.Missing = "error",
     seed: Annotated[int | None, typer.Option(help="For a repeatable run.")] = None,
     seed_file: options.SeedFile = None,
+    hold_out: options.HoldOut = None,
     rows: options.Rows = None,
     encoding: options.Encoding = "utf-8",
     delimiter: options.Delimiter = None,
@@ -91,7 +92,7 @@ def compare(
         decimal=decimal or ".",
     )  # fmt: skip
     with progress_bar() as report:
-        found = compare_methods(table, guarantee, methods=methods, seed=seed, report=report)
+        found = compare_methods(table, guarantee, methods=methods, seed=seed, hold_out=hold_out, report=report)
     rows_found = [row.as_dict() for row in found]
     if out is not None:
         out.write_text(comparison_html(rows_found, guarantee), encoding="utf-8")

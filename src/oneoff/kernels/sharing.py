@@ -1,6 +1,6 @@
 """Beliefs about people, fitted to what they have together: rows and columns are scaled in turn (Sinkhorn).
 
-belief [person, value] is what is believed of everybody before; it is changed in place.
+Both functions change what was believed before in place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["share_in_groups", "share_in_records"]
 
 @njit(cache=True)
 def share_in_groups(belief: Any, start: Any, member: Any, due: Any, rounds: int) -> None:
-    """Members member[start[g] : start[g + 1]] of group g have due[g, v] people with value v among them."""
+    """belief [person, value]: the members member[start[g] : start[g + 1]] of group g have due[g, v] of value v."""
     for g in range(len(start) - 1):
         for _ in range(rounds):
             for v in range(belief.shape[1]):
@@ -42,13 +42,10 @@ def _scale_person(belief: Any, i: int) -> None:
 
 
 @njit(cache=True)
-def share_in_records(belief: Any, start: Any, record: Any, shown: Any, rounds: int) -> None:
-    """Person i has one of the records record[start[i] : start[i + 1]], a record one person; record r shows shown[r]."""
-    odds = np.empty(len(record))
-    for i in range(len(start) - 1):
-        for e in range(start[i], start[i + 1]):
-            odds[e] = belief[i, shown[record[e]]]
-    total = np.zeros(len(shown))
+def share_in_records(odds: Any, start: Any, record: Any, records: int, rounds: int) -> None:
+    """Person i has one of the records record[start[i] : start[i + 1]], with odds[start[i] : start[i + 1]], and a record
+    belongs to one person; odds end as probabilities."""
+    total = np.zeros(records)
     for _ in range(rounds):
         total[:] = 0.0
         for e in range(len(record)):
@@ -62,7 +59,3 @@ def share_in_records(belief: Any, start: Any, record: Any, shown: Any, rounds: i
             for e in range(start[i], start[i + 1]):
                 if mine > 0:
                     odds[e] /= mine
-    for i in range(len(start) - 1):
-        belief[i] = 0.0
-        for e in range(start[i], start[i + 1]):
-            belief[i, shown[record[e]]] += odds[e]

@@ -29,6 +29,7 @@ from oneoff.mechanisms.budget import allowed_epsilon, lowered
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Axis, Network, Spent
+from oneoff.randomness import secret_generator
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes
 from oneoff.table.domain import with_domain
@@ -85,7 +86,7 @@ def privbayes(
     eps = allowed if epsilon is None else lowered(epsilon, allowed)
     axes = _axes(table, whole_number(bins, "bins", least=1), _ranges(ranges, table))
     most = None if degree is None else whole_number(degree, "degree", least=0)
-    rng = rng or np.random.default_rng()
+    rng = rng or secret_generator()
     spent = _split(eps, 0 if most == 0 else len(axes) - 1)
     draft = Network(axes, tuple(range(len(axes))), ((),) * len(axes), eps, spent)
     return _grown(table, draft, most, rng, seeded)

@@ -10,7 +10,7 @@ from oneoff.releases.cells import Cells
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.exact import Exact
 from oneoff.releases.generalized import Generalized, generalize, generalize_each
-from oneoff.releases.kinds import kind, of_kind
+from oneoff.releases.kinds import has_entry, kind, of_kind
 from oneoff.releases.masked import Masked, mask
 from oneoff.releases.microdata import PlainRows
 from oneoff.releases.nodes import Nodes
@@ -39,6 +39,7 @@ __all__ = [
     "bucketize",
     "generalize",
     "generalize_each",
+    "has_entry",
     "kind",
     "mask",
     "of_kind",

@@ -13,7 +13,7 @@ from typing import Any
 from oneoff.errors import BadValue, listing
 from oneoff.releases.published import Published
 
-__all__ = ["kind", "of_kind"]
+__all__ = ["has_entry", "kind", "of_kind"]
 
 _HERE = "oneoff.releases"
 
@@ -35,6 +35,11 @@ def of_kind(room: str, entry: str, release: Published, what: str) -> Any:
         allowed = listing(name for name in shared if _entry(room, name, entry) is not None)
         raise BadValue(f"{what} a {release.form} release", allowed=allowed, got=release.form)
     return found
+
+
+def has_entry(room: str, entry: str, release: Published) -> bool:
+    """Does the module for the kind of a release have something of that name?"""
+    return _entry(room, release.form, entry) is not None
 
 
 def _modules(room: str) -> list[str]:

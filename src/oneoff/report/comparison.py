@@ -19,8 +19,8 @@ __all__ = ["comparison_html", "comparison_lines"]
 
 Row = Mapping[str, Any]
 _HEADER = (
-    "method", "count error", "mean", "loss (GCP)", "ILoss", "recognised", "worst / allowed", "people above", "groups",
-    "seconds", "stands against", "promise",
+    "method", "count error", "mean", "loss (GCP)", "ILoss", "recognised", "learned", "worst / allowed",
+    "people above", "groups", "seconds", "stands against", "promise",
 )  # fmt: skip
 _GROUPS = _HEADER.index("groups")
 _WORDS = _HEADER.index("stands against")  # numbers before, words from here on
@@ -92,6 +92,7 @@ def _meanings(made: Sequence[Row]) -> Iterator[str]:
             "Recognised: the probability of telling whose record is whose, on average over people, for somebody who "
             "knows everybody's quasi-identifiers, and the hidden groups and probabilities where there are any."
         )
+    yield from _about_learning(made)
     if any(_by_column(row) for row in made):
         yield (
             "* One column at a time, where the other rows are about whole records; so the worst belief of this row is "
@@ -107,6 +108,18 @@ def _meanings(made: Sequence[Row]) -> Iterator[str]:
             "A loss of 'none' says that quasi-identifiers are shown as they are: what people have is hidden, not who "
             "they are. The count error compares it with the others."
         )
+
+
+def _about_learning(made: Sequence[Row]) -> Iterator[str]:
+    if all(row["learned"] is None for row in made):
+        return
+    compared = any(row["added"] is not None for row in made)
+    yield (
+        "Learned: the share of people whose value is named by somebody who learns from the release itself which values "
+        "go with which quasi-identifiers, and who is in which group"
+        + ("; in brackets, points more than for people who were held out." if compared else
+           ". --hold-out 0.1 says how much of it comes from being in the release.")
+    )  # fmt: skip
 
 
 def _other_end(errors: Sequence[Mapping[str, float]]) -> Iterator[str]:
@@ -178,6 +191,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         else "none",
         "" if row["iloss"] is None else f"{row['iloss']:.3f}",
         percent(row["recognised"]),
+        _learned(row),
         f"{row['worst']:.4g}{'*' * _by_column(row)} / {row['allowed']:.4g}",
         percent(row["share_above"]),
         "none" if row["groups"] is None else f"{row['groups']:,}",
@@ -185,6 +199,12 @@ def _cells(row: Row) -> tuple[str, ...]:
         row["against"],
         "kept" if row["holds"] else "BROKEN",
     )
+
+
+def _learned(row: Row) -> str:
+    if row["learned"] is None:
+        return ""
+    return percent(row["learned"]) if row["added"] is None else f"{percent(row['learned'])} ({100 * row['added']:+.1f})"
 
 
 def _by_column(row: Row) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from oneoff.audit import Verdict
 from oneoff.audit.attack import Attack
+from oneoff.audit.attacks.finding import ByValue
 from oneoff.errors import listing
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
@@ -57,6 +58,8 @@ _AFTERWARDS = {
     "record": " After, it is everybody whose record could be the person's.",
 }
 
+_MOST_VALUES = 60  # whose rates are listed
+
 
 def report_html(
     summary: Mapping[str, Any], verdict: Verdict, utility: Utility, table: Table, *, model: Model | None = None
@@ -75,6 +78,7 @@ def report_html(
         promised=_promised(shown),
         checked=_checked(shown, table),
         attacks=_attacks(shown),
+        learned=_learned(shown),
         behind=behind(shown.masked),
         risk=_risk(shown, table),
         nearest=nearest(shown),
@@ -164,6 +168,25 @@ def _attacks(verdict: Verdict) -> Section | None:
         "tried": Grid(header, tuple(_attack_row(attack) for attack in verdict.attacks), right=(1, 2, 3, 4, 5)),
         "sentences": [attack.sentence() for attack in verdict.attacks],
     }
+
+
+def _learned(verdict: Verdict) -> Section | None:
+    """Rates inside and outside, for each value as well."""
+    finding = verdict.learned
+    if finding is None:
+        return None
+    header = ("people with", "in the release", "named rightly", "outside", "named rightly")
+    return {
+        "sentence": finding.sentence(),
+        "warnings": [f"{warning[:1].upper()}{warning[1:]}." for warning in finding.warnings],
+        "named": Grid(header, tuple(_value_row(each) for each in finding.values[:_MOST_VALUES]), right=(1, 2, 3, 4)),
+        "left_out": max(0, len(finding.values) - _MOST_VALUES),
+    }
+
+
+def _value_row(each: ByValue) -> tuple[str, ...]:
+    outside = ("", "") if each.outside is None else (f"{each.outside.tried:,}", percent(each.outside.share))
+    return (plain(each.value, 40), f"{each.inside.tried:,}", percent(each.inside.share), *outside)
 
 
 def _attack_row(attack: Attack) -> tuple[str, ...]:

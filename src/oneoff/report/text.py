@@ -9,6 +9,7 @@ from typing import Any
 from unicodedata import combining, east_asian_width
 
 from oneoff.audit import Verdict
+from oneoff.audit.attacks.finding import Finding
 from oneoff.models.adversary import LEARNT, Adversary
 from oneoff.report.words import (
     level_text,
@@ -76,6 +77,8 @@ def _brief(verdict: Verdict) -> Iterator[str]:
     if verdict.certain:
         yield _certain(verdict)
     yield _recognised(verdict)
+    if verdict.learned is not None:
+        yield f"Who learns from the release itself names the value of {verdict.learned.brief()}."
 
 
 def _promised(verdict: Verdict) -> Iterator[str]:
@@ -113,6 +116,9 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     if verdict.attacks:
         yield ""
         yield from _attacks(verdict)
+    if verdict.learned is not None:
+        yield ""
+        yield from _learned(verdict.learned)
     if verdict.masked is not None:
         yield ""
         yield "Who is behind a record:"
@@ -153,6 +159,12 @@ def _promises(verdict: Verdict) -> Iterator[str]:
 def _attacks(verdict: Verdict) -> Iterator[str]:
     yield "What somebody finds out who also knows how groups are made, tried on this very release:"
     yield from (f"  - {attack.sentence()}" for attack in verdict.attacks)
+
+
+def _learned(finding: Finding) -> Iterator[str]:
+    yield "What somebody finds out who learns from the release itself which values go with which quasi-identifiers:"
+    yield f"  - {finding.sentence()}"
+    yield from (f"  - {warning[:1].upper()}{warning[1:]}." for warning in finding.warnings)
 
 
 def _levels(verdict: Verdict) -> Iterator[str]:

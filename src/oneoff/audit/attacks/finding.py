@@ -127,6 +127,13 @@ class Finding:
         found = self.inside
         return {"row": found.row, "guess": found.guess, "belief": found.belief, "right": found.right}
 
+    def brief(self) -> str:
+        """The rates alone, for one line of a verdict: "names the value of" ..."""
+        rate, more, control = _percent(self.rate.share), self.difference, self.control
+        if more is None or control is None:
+            return f"{rate} of people rightly; {self.baseline_is}, that of {_percent(self.baseline)}"
+        return f"{rate} of people in it, and of {_percent(control.share)} outside: being in it adds {more.text()}"
+
     def sentence(self) -> str:
         return f"{self.claim} is right about {self._tried()}{self._compared()}; {self._without_looking()}."
 
@@ -138,9 +145,7 @@ class Finding:
         control, more = self.control, self.difference
         if control is None or more is None:
             return ""
-        between = "" if more.interval is None else f" ({_points(more.interval[0])} to {_points(more.interval[1])})"
-        about = f", and about {_sure(control)} of {control.tried:,} outside it"
-        return f"{about}: being in it adds {_points(more.amount)}{between} points"
+        return f", and about {_sure(control)} of {control.tried:,} outside it: being in it adds {more.text()}"
 
     def _without_looking(self) -> str:
         beaten = "" if self.beats_baseline else ", no less often"
@@ -179,7 +184,7 @@ def best_guess(people: People, beliefs: Floats) -> Guesses:
 
 def compared(scene: Scene, attack: str, claim: str, inside: Guesses, outside: Guesses | None, **more: Any) -> Finding:
     """What came of guesses about values, beside the most frequent value, with what must be said about it."""
-    common = int(scene.view.totals.argmax())
+    common = int(np.bincount(np.maximum(scene.inside.values, 0)).argmax())
     baseline = float((inside.true == common).mean()) if len(inside.true) else 0.0
     warnings = tuple(more.pop("warnings", ()))
     finding = Finding(
@@ -210,7 +215,3 @@ def _sure(rate: Rate) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}"

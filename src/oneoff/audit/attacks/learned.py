@@ -12,11 +12,14 @@ import numpy as np
 from oneoff.audit.attacks.attacker import Scene
 from oneoff.audit.attacks.classifier import Classifier, learn
 from oneoff.audit.attacks.finding import Finding, best_guess, compared
-from oneoff.audit.attacks.view import View
+from oneoff.audit.attacks.view import View, seen
+from oneoff.releases import Published
+from oneoff.table import Table
 from oneoff.table.arrays import Codes, Floats, Ints, Ragged
 
-__all__ = ["learned", "shared_beliefs"]
+__all__ = ["learned", "learned_of", "shared_beliefs"]
 
+_AT_ONCE = 10_000_000  # beliefs in memory
 ROUNDS = 30  # of fitting: she mostly guesses the same after one
 _CLAIMS = {
     "bayes": "Learning from the release which values go with which quasi-identifiers (naive Bayes)",
@@ -30,15 +33,25 @@ _UNKNOWN = "nothing tells who is in which group, so only what was learned from t
 
 
 def learned(scene: Scene) -> Finding:
-    """Name the value that is most likely after learning and fitting. Option: model, "bayes" or "trees"."""
+    """Name the value that is most likely after learning and fitting. Option: model, "bayes" or "trees".
+
+    Figures: the rate about the same people of what was learned alone, without their groups.
+    """
     model = scene.option("model", "bayes")
     classifier = learn(scene.view, scene.columns, model, scene.rng())
     inside = scene.inside.take(scene.targets)
     beliefs = _inside_beliefs(scene, classifier)[~scene.known[scene.sample]]
     outside = scene.outside
     others = None if outside is None else best_guess(outside, classifier.beliefs(outside.codes))
+    alone = best_guess(inside, classifier.beliefs(inside.codes)).rate.share
+    figures = {"model": model, "without_groups": alone}
     found = best_guess(inside, beliefs)
-    return compared(scene, "learned", _CLAIMS[model], found, others, figures={"model": model}, warnings=_said(scene))
+    return compared(scene, "learned", _CLAIMS[model], found, others, figures=figures, warnings=_said(scene))
+
+
+def learned_of(release: Published, table: Table, control: Table | None) -> Finding:
+    """The same for a verdict: all there is to know, of a sample of people."""
+    return learned(Scene(seen(release, table), table, control=control, release=release))
 
 
 def _said(scene: Scene) -> tuple[str, ...]:
@@ -51,8 +64,7 @@ def _inside_beliefs(scene: Scene, classifier: Classifier) -> Floats:
     """[person of the sample, value], with what is known of some of them."""
     view, sample = scene.view, scene.sample
     if view.matches is not None and scene.knows_groups:
-        everybody = _told(scene, np.arange(len(scene.inside.row)), classifier)
-        return _fitted_to_records(view, everybody)[sample]
+        return _fitted_to_records(scene, classifier)
     belief = _told(scene, sample, classifier)
     if view.group is None or not scene.knows_groups:
         return belief
@@ -95,11 +107,22 @@ def _true_values(held: Floats, channel: Floats, belief: Floats, group: Codes | I
     return found
 
 
-def _fitted_to_records(view: View, belief: Floats) -> Floats:
+def _fitted_to_records(scene: Scene, classifier: Classifier) -> Floats:
+    """[person of the sample, value] without groups: everybody has one of the records that could be theirs."""
+    from scipy.sparse import csr_array
+
     from oneoff.kernels.sharing import share_in_records
 
-    assert view.matches is not None
-    start, record = view.matches
-    shown = np.asarray(view.values.argmax(axis=1)).ravel()
-    share_in_records(belief, start, record, shown, ROUNDS)
-    return belief
+    assert scene.view.matches is not None
+    start, record = scene.view.matches
+    shown = np.asarray(scene.view.values.argmax(axis=1)).ravel()
+    odds, people = np.empty(len(record)), np.repeat(np.arange(len(start) - 1), np.diff(start))
+    step = max(1, _AT_ONCE // scene.view.sensitive.size)
+    for first in range(0, len(start) - 1, step):
+        rows = np.arange(first, min(first + step, len(start) - 1))
+        edges = slice(start[first], start[rows[-1] + 1])
+        odds[edges] = _told(scene, rows, classifier)[people[edges] - first, shown[record[edges]]]
+    share_in_records(odds, start, record, scene.view.units, ROUNDS)
+    shape = (len(start) - 1, scene.view.sensitive.size)
+    fitted: Floats = csr_array((odds, (people, shown[record])), shape=shape)[scene.sample].toarray()
+    return fitted

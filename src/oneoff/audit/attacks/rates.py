@@ -49,6 +49,11 @@ class Difference:
     amount: float
     interval: tuple[float, float] | None
 
+    def text(self) -> str:
+        """In points: of a hundred people."""
+        ends = "" if self.interval is None else f" ({100 * self.interval[0]:.1f} to {100 * self.interval[1]:.1f})"
+        return f"{100 * self.amount:.1f}{ends} points"
+
     def as_dict(self) -> dict[str, Any]:
         return {"difference": self.amount, "interval": _listed(self.interval)}
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.releases import Exact, Published, of_kind
+from oneoff.releases import Exact, Published, has_entry, of_kind
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["View", "of_records", "own_place", "rows_seen", "seen", "sparse", "spread_of"]
+__all__ = ["View", "is_seen", "of_records", "own_place", "rows_seen", "seen", "sparse", "spread_of"]
 
 Numbers = npt.NDArray[Any]
 
@@ -38,6 +38,7 @@ class View:
     held        [group, value]: what its people have, or show
     matches     where there are no groups: (start, record), the records that could be person i's; the values of record r
                 are those of unit r
+    stated      people with each value, where the release says it beside what units show; otherwise None
     channel     [shown, true]: the probability that a true value is shown as another; None where true ones are
     """
 
@@ -50,6 +51,7 @@ class View:
     held: csr_array | None = None
     matches: tuple[Ints, Ints] | None = None
     channel: Floats | None = None
+    stated: Ints | None = None
 
     @property
     def units(self) -> int:
@@ -58,6 +60,8 @@ class View:
     @cached_property
     def totals(self) -> Floats:
         """People with each value, as far as the release tells; never negative."""
+        if self.stated is not None:
+            return self.stated.astype(np.float64)
         return self.led_back(np.asarray(self.values.sum(axis=0), dtype=np.float64).ravel())
 
     def together(self, j: int) -> csr_array:
@@ -74,12 +78,29 @@ class View:
         from scipy.sparse import csr_array
 
         crossed = (column.T @ self.values).tocsr()
-        return crossed if self.channel is None else csr_array(self.led_back(crossed.toarray()))
+        return crossed if self.channel is None else csr_array(self._calmed(crossed.toarray()))
+
+    def _calmed(self, shown: Floats) -> Floats:
+        """[code, value] led back through the channel. What goes beyond independence is drawn in by the part of it that
+        chance explains (James and Stein): a capable attacker does not take noise for knowledge."""
+        assert self.channel is not None
+        people, back = shown.sum(axis=1, keepdims=True), np.linalg.inv(self.channel)
+        before = self.totals / self.totals.sum()
+        beyond = shown @ back.T - people * before
+        chance = float((people * ((self.channel @ before) @ (back**2).T)).sum())
+        found = float((beyond**2).sum())
+        calmed: Floats = people * before + max(0.0, 1 - chance / max(found, 1e-300)) * beyond
+        return np.maximum(calmed, 0.0)
 
     def led_back(self, shown: Floats) -> Floats:
         """What true values are behind so many shown ones, in the last axis; nothing negative."""
         true = shown if self.channel is None else np.linalg.solve(self.channel, shown.T).T
         return np.maximum(true, 0.0)
+
+
+def is_seen(release: Published) -> bool:
+    """Is it known what a release of this kind shows?"""
+    return has_entry("oneoff.audit", "seen", release)
 
 
 def seen(release: Published, table: Table) -> View:
