@@ -18,14 +18,18 @@ covid table.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from oneoff.catalog import METHODS, Method, named
+from oneoff.errors import listing
 from oneoff.mechanisms.tallies import usable_epsilon
-from oneoff.models import Model, Prior
+from oneoff.models import LDiversity, Model, Prior
 from oneoff.table import Table
 
-__all__ = ["choose", "foretold"]
+__all__ = ["choose", "foretold", "large_groups"]
+
+_LARGE = 500  # people in a group that tells a recipient next to nothing about its members
 
 
 def choose(name: str, model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Method, str, Mapping[str, Any]]:
@@ -139,6 +143,51 @@ def foretold(method: str, model: Model, table: Table) -> float | None:
     shares = Prior.of(table.counts).shares
     needed = sum(float(p / c) for p, c in zip(shares, limits.ceiling, strict=True) if p > 0)
     return float(0.165 * people**-0.2 * max(needed, _least_size(model, table)) ** 0.64)
+
+
+def large_groups(method: Method, model: Model, table: Table) -> str:
+    """What to say before the work where the promise itself asks for groups of very many people, whatever the method.
+
+    A group with somebody who has v has 1 / c_v people at least, and one for each of them; so n_v / c_v people of the
+    table are in such groups.
+    """
+    limits, column = model.caps(table.counts), table.sensitive
+    if method.form != "generalized" or limits is None or column is None:
+        return ""
+    needed = [
+        (1 / c, n / c, v) for v, (n, c) in enumerate(zip(table.counts.tolist(), limits.ceiling, strict=True)) if n
+    ]
+    size, people, value = max((each for each in needed if 10 * each[1] >= table.rows), default=(0, 0, 0))
+    if size < _LARGE:
+        return ""
+    return (
+        f"{model.spec()} asks for large groups: {int(table.counts[value]):,} of {table.rows:,} people have "
+        f"{listing([column.labels[value]])}, so at least {_rounded_up(people):,} people must be in groups of "
+        f"{_rounded_up(size):,} or more, which say little. {column.name!r} has {column.size:,} values: "
+        f"{'; '.join(_ways_out(model, table))}"
+    )
+
+
+def _ways_out(model: Model, table: Table) -> list[str]:
+    """What would need smaller groups, or none."""
+    column, most = table.sensitive, int(table.counts.max())
+    assert column is not None
+    if column.kind == "numeric":
+        ways = ["--bins 50 (bins=50 in read_table) would protect 50 ranges instead"]
+    elif column.hierarchy is not None:
+        ways = ["a higher level of its hierarchy in their place would need smaller ones"]
+    else:
+        ways = ["fewer, with rare ones joined, would need smaller ones"]
+    enough = min(5, table.rows // most)
+    if enough > 1 and not any(isinstance(part, LDiversity) for part in model.parts()):
+        ways.append(f"l-diversity:{enough} needs groups of {enough}, however rare a value is")
+    if _serves("tallies", model, table, {}):
+        ways.append("--method tallies needs no groups for values")
+    return ways
+
+
+def _rounded_up(number: Fraction | int) -> int:
+    return int(-(-number // 1))
 
 
 def _least_size(model: Model, table: Table) -> int:

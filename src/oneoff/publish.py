@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from oneoff.audit import Verdict, audit
-from oneoff.auto import choose
+from oneoff.auto import choose, large_groups
 from oneoff.catalog import METHODS, RELEASES, Method
 from oneoff.errors import BadValue, Defect, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files
@@ -113,7 +113,7 @@ def publish(
     """Leave out who is to be held out, plan, release, audit and measure.
 
     job      the text that would repeat it, kept in the private half
-    report   is told the stage and how much of it is done; warn is told, before the work, when it will take long
+    report   is told the stage and how much of it is done; warn is told, before the work, all that can be foreseen
     """
     began, say = time.perf_counter(), report or (lambda stage, share: None)
     seeded, seed = seed is not None, secrets.randbits(128) if seed is None else checked_seed(seed)
@@ -121,9 +121,9 @@ def publish(
     order = _ordered(parts.inside, guarantee, method, options or {}, seeded)
     table = order.table  # over all values that may occur, where these are named
     rng = _generator(seed, table)
-    warning = order.said(order.method.forewarn)
-    for text in (warning, *_unchanged(table)):
-        if text and warn is not None:
+    foreseen = _foreseen(order)
+    for text in foreseen:
+        if warn is not None:
             warn(text)
     say("grouping", 0.0)
     plan = _planned(order, rng, say)
@@ -146,7 +146,7 @@ def publish(
         reason=order.reason,
         seed=seed,
         seconds=time.perf_counter() - began,
-        notices=_notices(order, [warning, caution], plan),
+        notices=_notices(order, foreseen, caution, plan),
         table=table,
         held_out=parts.outside,
         job=job,
@@ -225,19 +225,24 @@ def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
     return verdict
 
 
-def _notices(order: _Order, warnings: list[str], plan: Plan) -> tuple[str, ...]:
+def _foreseen(order: _Order) -> list[str]:
+    """What can be said before the work: who gives good advice afterwards gives it too late."""
     table, model = order.table, order.model
-    if order.seeded and order.method.form in _SEEDED:
-        warnings = [*warnings, _SEEDED[order.method.form]]
     told = (
         *_unchanged(table),
         _many_numbers(table, model),
+        large_groups(order.method, model, table),
         _unprotected(table, model),
         _nothing_promised(table, model),
-        *warnings,
+        order.said(order.method.forewarn),
     )
-    said = [notice for notice in told if notice]
-    return (*table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally | Network) else ()))
+    return [text for text in told if text]
+
+
+def _notices(order: _Order, foreseen: list[str], caution: str, plan: Plan) -> tuple[str, ...]:
+    seeded = _SEEDED.get(order.method.form, "") if order.seeded else ""
+    said = [*foreseen, *(text for text in (caution, seeded) if text)]
+    return (*order.table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally | Network) else ()))
 
 
 def _unchanged(table: Table) -> list[str]:

@@ -56,12 +56,27 @@ def try_candidates(counts: Any, rooms: Any, pairs: Any, place: Any, candidates: 
 
 
 @njit(cache=True)
-def _count(values: Any, first: int, size: int, value: int) -> int:
+def _count(values: Any, listed: Any, bucket: int, size: int, value: int) -> int:
+    """People of a bucket with a value: from a list of them, or by a look at its places where there is none."""
+    if len(listed):
+        return listed[bucket, value]
     many = 0
-    for p in range(first, first + size):
+    for p in range(bucket * size, (bucket + 1) * size):
         if values[p] == value:
             many += 1
     return many
+
+
+@njit(cache=True)
+def _listed(values: Any, size: int, width: int) -> Any:
+    """[bucket, value] how many places have it; nothing where buckets are so small that counting them takes less."""
+    buckets = len(values) // size
+    if width > 16 * size:
+        return np.zeros((0, width), np.int32)
+    listed = np.zeros((buckets, width), np.int32)
+    for p in range(len(values)):
+        listed[p // size, values[p]] += 1
+    return listed
 
 
 @njit(cache=True)
@@ -88,7 +103,7 @@ def gather(values: Any, size: int, room: Any, rounds: int) -> None:
         v = values[p]
         member[filled[v]], back[p] = p, filled[v]
         filled[v] += 1
-    state = FIRST
+    state, listed = FIRST, _listed(values, size, len(room))
     for turn in range(rounds * places):
         state = onward(state)
         dice = np.int64(state >> np.uint64(2))
@@ -105,16 +120,21 @@ def gather(values: Any, size: int, room: Any, rounds: int) -> None:
         x, y, there = values[r], values[q], q // size
         if x == y:
             continue
-        y_here = _count(values, here * size, size, y)
+        y_here = _count(values, listed, here, size, y)
         if there == here or y_here >= room[y]:
             continue
-        x_there = _count(values, there * size, size, x)
+        x_there = _count(values, listed, there, size, x)
         if x_there >= room[x]:
             continue
-        x_here, y_there = _count(values, here * size, size, x), _count(values, there * size, size, y)
+        x_here, y_there = _count(values, listed, here, size, x), _count(values, listed, there, size, y)
         if y_here - y_there + x_there - x_here + 2 < 0:
             continue
         values[r], values[q] = y, x
+        if len(listed):
+            listed[here, x] -= 1
+            listed[here, y] += 1
+            listed[there, x] += 1
+            listed[there, y] -= 1
         i, j = back[r], back[q]
         member[i], member[j] = q, r
         back[q], back[r] = i, j

@@ -35,6 +35,8 @@ __all__ = ["Search", "first_valid", "most_buckets", "two_size", "two_sizes"]
 
 Search = Literal["full", "loss", "none"]
 
+_NUMBERS = 2**19  # in an array at a time
+
 
 def two_sizes(counts: Ints, limits: Limits, sizes: Ints, search: Search = "full") -> Setting | None:
     """The valid setting of one or two of these sizes with the least loss; None when there is none.
@@ -59,15 +61,23 @@ def two_sizes(counts: Ints, limits: Limits, sizes: Ints, search: Search = "full"
 def first_valid(counts: Ints, limits: Limits, pairs: Ints) -> Ints:
     """The numbers of buckets of the first valid candidate for every pair of sizes; -1 where there is none.
 
-    A pair of equal sizes stands for one size.
+    A pair of equal sizes stands for one size. Some pairs at a time: there is a number for every pair and value.
     """
+    sizes, place = np.unique(pairs, return_inverse=True)
+    most = np.array([limits.most(size) for size in sizes.tolist()], dtype=np.int64).reshape(-1, len(counts))
+    fill = np.array([most_buckets(counts, *both) for both in zip(most, sizes.tolist(), strict=True)], dtype=np.int64)
+    some, place = max(1, _NUMBERS // len(counts)), place.reshape(pairs.shape)
+    found = np.empty(pairs.shape, dtype=np.int64)
+    for at in range(0, len(pairs), some):
+        part = slice(at, at + some)
+        found[part] = _first_of(counts, pairs[part], fill[place[part]], most[place[part].T])
+    return found
+
+
+def _first_of(counts: Ints, pairs: Ints, fillable: Ints, room: Ints) -> Ints:
+    """The same for pairs whose sizes fill so many buckets and have room[side, pair, value] in each."""
     n = int(counts.sum())
     start, step = _first_candidates(n, pairs)
-    sizes = np.unique(pairs)
-    most = {int(size): limits.most(int(size)) for size in sizes}
-    fill = {int(size): most_buckets(counts, most[int(size)], int(size)) for size in sizes}
-    fillable = np.array([[fill[a], fill[b]] for a, b in pairs.tolist()])
-    room = np.stack([np.stack([most[a] for a in pairs[:, side].tolist()]) for side in (0, 1)])  # [side, pair, value]
     low = np.maximum(0, -(-(start[:, 0] - fillable[:, 0]) // step[:, 0]))
     high = np.minimum(start[:, 0] // step[:, 0], (fillable[:, 1] - start[:, 1]) // step[:, 1])
     over = room[0] * start[:, :1] + room[1] * start[:, 1:] - counts  # people of each value there is room for, too many
