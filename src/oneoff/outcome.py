@@ -52,6 +52,7 @@ class Outcome:
             "rows": self.release.rows,
             "groups": self.verdict.groups,
             "suppressed": 0,
+            "held_out": 0 if self.held_out is None else self.held_out.rows,
             "seconds": round(self.seconds, 3),
             "reason": self.reason,
             "levels": self.judged["levels"],

@@ -252,6 +252,7 @@ def _made(summary: Mapping[str, Any], table: Table) -> Section:
         "reason": summary["reason"],
         "seconds": f"{summary['seconds']:.1f}",
         "left_out": f"{summary.get('suppressed', 0):,}",
+        "held_out": f"{summary.get('held_out', 0):,}",
         "dropped": f"{table.dropped_rows:,}",
         "notices": [plain(notice, 300) for notice in summary.get("notices", ())],
     }

@@ -229,6 +229,8 @@ def _made(outcome: Mapping[str, Any]) -> Iterator[str]:
     yield f"{_made_with(outcome)} ({plain(outcome['reason'], 400)})."
     if outcome.get("suppressed"):
         yield f"{_people(outcome['suppressed'])} were left out."
+    if outcome.get("held_out"):
+        yield f"{_people(outcome['held_out'])} were held out by chance: the release says nothing of them."
     yield from (f"Notice: {plain(notice, 300)}" for notice in outcome.get("notices", ()))
 
 

@@ -14,7 +14,7 @@ from oneoff.table.arrays import Floats
 
 __all__ = ["homogeneity", "homogeneous_groups"]
 
-_CLAIM = "Naming a value where all among whom a person is have the same one"
+_CLAIM = "Naming a value where everybody a person is shown with has the same one"
 _CERTAIN = 1 - 1e-9
 
 

@@ -20,8 +20,8 @@ __all__ = ["neighbourhoods", "similarity", "without_neighbours"]
 
 WIDTH = 0.1  # of the range of all numbers
 _CLAIM = (
-    "Naming the neighbourhood of values most frequent among those with whom a person is (a tenth of the range, or a "
-    "node of the hierarchy)"
+    "Naming the neighbourhood of values (a tenth of the range, or a node of the hierarchy) most frequent among the "
+    "people somebody is shown with"
 )
 
 

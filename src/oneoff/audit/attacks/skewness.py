@@ -14,7 +14,7 @@ from oneoff.table.arrays import Floats
 
 __all__ = ["skewness"]
 
-_CLAIM = "Naming the value most frequent among those with whom a person is"
+_CLAIM = "Naming the value most frequent among the people somebody is shown with"
 
 
 def skewness(scene: Scene) -> Finding:
