@@ -8,6 +8,7 @@ from typing import Any
 
 from oneoff.audit.attacks.attacker import Scene
 from oneoff.audit.attacks.bayes import bayes
+from oneoff.audit.attacks.definetti import definetti, without_groups
 from oneoff.audit.attacks.finding import Finding
 from oneoff.audit.attacks.homogeneity import homogeneity, homogeneous_groups
 from oneoff.audit.attacks.learned import learned
@@ -90,6 +91,14 @@ _ALL = (
         "learned",
         learned,
         "learns from the release which values go with which quasi-identifiers, then shares out what groups hold",
+    ),
+    Procedure(
+        "definetti",
+        definetti,
+        "assigns values inside groups, learns from the assignments, and assigns anew until they settle (Kifer 2009)",
+        _TRUE_VALUES - {"masked"},
+        "there are no groups whose people have known values",
+        unfit=without_groups,
     ),
 )
 
