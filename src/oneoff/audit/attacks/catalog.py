@@ -8,6 +8,7 @@ from typing import Any
 
 from oneoff.audit.attacks.attacker import Scene
 from oneoff.audit.attacks.bayes import bayes
+from oneoff.audit.attacks.corruption import corruption, without_company
 from oneoff.audit.attacks.definetti import definetti, without_groups
 from oneoff.audit.attacks.finding import Finding
 from oneoff.audit.attacks.homogeneity import homogeneity, homogeneous_groups
@@ -15,6 +16,7 @@ from oneoff.audit.attacks.learned import learned
 from oneoff.audit.attacks.linking import linking, nobody_placed
 from oneoff.audit.attacks.similarity import similarity, without_neighbours
 from oneoff.audit.attacks.skewness import skewness
+from oneoff.audit.attacks.two_releases import two_releases, without_another
 from oneoff.errors import BadValue, nearest
 from oneoff.releases import Published
 
@@ -99,6 +101,22 @@ _ALL = (
         _TRUE_VALUES - {"masked"},
         "there are no groups whose people have known values",
         unfit=without_groups,
+    ),
+    Procedure(
+        "corruption",
+        corruption,
+        "takes out people whose values or records are known already, and looks at what is left for the others",
+        _TRUE_VALUES - {"masked"},
+        "chance decides about everybody by themselves, so that knowing others tells nothing more",
+        unfit=without_company,
+    ),
+    Procedure(
+        "two-releases",
+        two_releases,
+        "keeps what is possible in both of two releases of the same people",
+        KINDS - {"masked", "synthetic"},
+        "nobody can tell who is among whom",
+        unfit=without_another,
     ),
 )
 
