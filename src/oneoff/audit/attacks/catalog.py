@@ -14,6 +14,7 @@ from oneoff.audit.attacks.finding import Finding
 from oneoff.audit.attacks.homogeneity import homogeneity, homogeneous_groups
 from oneoff.audit.attacks.learned import learned
 from oneoff.audit.attacks.linking import linking, nobody_placed
+from oneoff.audit.attacks.minimality import minimality, nothing_to_rerun
 from oneoff.audit.attacks.similarity import similarity, without_neighbours
 from oneoff.audit.attacks.skewness import skewness
 from oneoff.audit.attacks.two_releases import two_releases, without_another
@@ -109,6 +110,14 @@ _ALL = (
         _TRUE_VALUES - {"masked"},
         "chance decides about everybody by themselves, so that knowing others tells nothing more",
         unfit=without_company,
+    ),
+    Procedure(
+        "minimality",
+        minimality,
+        "asks which worlds the method would have published just so: all of few people, refused cuts of mondrian",
+        frozenset({"generalized", "bucketized"}),
+        "chance decides about everybody by themselves, whatever the method would have done otherwise",
+        unfit=nothing_to_rerun,
     ),
     Procedure(
         "two-releases",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oneoff.audit.attacks.attacker import Scene
-from oneoff.audit.attacks.finding import Finding, best_guess, compared
+from oneoff.audit.attacks.finding import Finding, above_ceiling, best_guess, compared
 from oneoff.audit.linking import Matches
 from oneoff.table.arrays import Flags, Floats, Ints, Ragged, offsets
 
@@ -51,7 +51,7 @@ def corruption(scene: Scene) -> Finding:
         "knowing_nobody": best_guess(inside, before.value).rate.share,
         "highest": float(after.value.max(initial=0.0)),
         "highest_link": after.link,
-        "above": _above(scene, after.value),
+        "above": above_ceiling(scene, after.value),
     }
     claim = f"Knowing the {what} of {known:.0%} of the people and taking them out"
     said = (_NO_OUTSIDE, *(() if scene.view.matches is None else (_EQUALLY,)))
@@ -172,15 +172,6 @@ def _scaled(owner: Ints, record: Ints, people: int, records: int) -> Floats:
         share /= np.maximum(np.bincount(record, share, minlength=records), 1e-300)[record]
         share /= np.maximum(np.bincount(owner, share, minlength=people), 1e-300)[owner]
     return share
-
-
-def _above(scene: Scene, beliefs: Floats) -> float | None:
-    """The share of people of whom some value is believed above its ceiling; None without ceilings."""
-    limits = None if scene.release is None else scene.release.model.caps(scene.release.counts)
-    if limits is None or len(beliefs) == 0 or len(limits.ceiling) != beliefs.shape[1]:
-        return None
-    ceilings = np.array([float(ceiling) for ceiling in limits.ceiling])
-    return float((beliefs > ceilings + 1e-9).any(axis=1).mean())
 
 
 def largest_belief(assignments: Ints) -> float:

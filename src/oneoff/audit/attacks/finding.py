@@ -20,7 +20,7 @@ from oneoff.audit.attacks.rates import FEWEST, Difference, Rate, difference
 from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Floats, Ints
 
-__all__ = ["ByValue", "Finding", "Guesses", "best_guess", "compared"]
+__all__ = ["ByValue", "Finding", "Guesses", "above_ceiling", "best_guess", "compared"]
 
 NO_CONTROL = (
     "no people outside the release were given, so nobody can tell what of this rate comes from the person's own record "
@@ -180,6 +180,17 @@ def best_guess(people: People, beliefs: Floats) -> Guesses:
     hit = np.zeros(len(top))
     hit[own] = equals[own, people.values[own]] / equals[own].sum(axis=1)
     return Guesses(people.row, beliefs.argmax(axis=1).astype(np.int32), top, people.values, hit)
+
+
+def above_ceiling(scene: Scene, beliefs: Floats, chance: Floats | float = 0.0) -> float | None:
+    """The share of people of whom some value is believed above its ceiling, by more than `chance` may explain.
+
+    None where the promise has no ceilings."""
+    limits = None if scene.release is None else scene.release.model.caps(scene.release.counts)
+    if limits is None or len(beliefs) == 0 or len(limits.ceiling) != beliefs.shape[1]:
+        return None
+    ceilings = np.array([float(ceiling) for ceiling in limits.ceiling])
+    return float((beliefs > ceilings + np.maximum(chance, 1e-9)).any(axis=1).mean())
 
 
 def compared(scene: Scene, attack: str, claim: str, inside: Guesses, outside: Guesses | None, **more: Any) -> Finding:
