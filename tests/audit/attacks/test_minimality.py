@@ -40,6 +40,7 @@ def test_the_cut_that_mondrian_did_not_make_tells_who_has_c():
     assert found.figures["by_shares"] == pytest.approx(1 / 2)
 
 
+@pytest.mark.slow
 def test_transversal_leaves_an_insider_with_shares():
     """As far as runs by chance can tell; that it is exact is tested with all draws, where the method is."""
     table = six("ccabab")
@@ -85,9 +86,9 @@ def test_refused_cuts_are_counted_as_by_trying_all(enough):
     left = np.array([w for w in worlds if not any(allowed(w[:p]) and allowed(w[p:]) for p in (2, 4))])
     expected = (left[:, :, None] == np.arange(3)).mean(axis=0)
     belief, state, begins = np.zeros((8, 3)), np.array([1], dtype=np.uint64), np.array([0, 8])
+    held = np.array([0, 3]), np.arange(3), counts
     refused_worlds(
-        table.codes, space_of(table), begins, np.arange(8), np.array([0, 3]), np.arange(3), counts, rule, enough, 20_000,
-        state, belief,
+        table.codes, space_of(table), begins, np.arange(8), *held, rule, enough, 200_000, state, belief
     )  # fmt: skip
     np.testing.assert_allclose(belief, expected, atol=0.02)
     assert abs(expected - counts / 8).max() > 0.1  # the shares are something else
