@@ -66,7 +66,7 @@ def _deal(
         if deal == 200 and worlds == 0:
             return 0
         for i in range(len(dealt) - 1, 0, -1):
-            other = random_below(state, i + 1)
+            other = _random_below(state, i + 1)
             dealt[i], dealt[other] = dealt[other], dealt[i]
         if _possible(dealt, cuts, ends, values, rule, left, right, 0) == 0:
             worlds += 1
@@ -88,11 +88,11 @@ def _walk(
     left, right = np.zeros(rule.limits.shape[1], np.int64), np.zeros(rule.limits.shape[1], np.int64)
     possible = _possible(dealt, cuts, ends, values, rule, left, right, 1 << 60)
     for step in range(steps):
-        a, b = random_below(state, size), random_below(state, size)
+        a, b = _random_below(state, size), _random_below(state, size)
         if dealt[a] != dealt[b]:
             dealt[a], dealt[b] = dealt[b], dealt[a]
             now = _possible(dealt, cuts, ends, values, rule, left, right, 1 << 60)
-            if now > possible and random_below(state, 1 << 30) >= UPHILL ** (now - possible) * (1 << 30):
+            if now > possible and _random_below(state, 1 << 30) >= UPHILL ** (now - possible) * (1 << 30):
                 dealt[a], dealt[b] = dealt[b], dealt[a]
             else:
                 possible = now
@@ -147,7 +147,7 @@ def _orders(codes: Any, space: Any, members: Any) -> Any:
 
 
 @njit(cache=True)
-def random_below(state: Any, bound: int) -> int:
+def _random_below(state: Any, bound: int) -> int:
     """One of 0 .. bound-1, by splitmix64 (Steele, Lea and Flood 2014): what is drawn here is no secret."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 from oneoff.audit.attacks.attacker import Scene
 from oneoff.audit.attacks.bayes import bayes
+from oneoff.audit.attacks.by_placing import no_exchanges, nobody_suspected, outlier, swaps
 from oneoff.audit.attacks.corruption import corruption, without_company
 from oneoff.audit.attacks.definetti import definetti, without_groups
 from oneoff.audit.attacks.finding import Finding
@@ -17,6 +18,7 @@ from oneoff.audit.attacks.linking import linking, nobody_placed
 from oneoff.audit.attacks.minimality import minimality, nothing_to_rerun
 from oneoff.audit.attacks.similarity import similarity, without_neighbours
 from oneoff.audit.attacks.skewness import skewness
+from oneoff.audit.attacks.structure import structure, without_graph
 from oneoff.audit.attacks.two_releases import two_releases, without_another
 from oneoff.errors import BadValue, nearest
 from oneoff.releases import Published
@@ -64,6 +66,8 @@ class Procedure:
 _TRUE_VALUES = KINDS - {"tallied", "perturbed", "synthetic"}
 _NO_TRUE_VALUES = "the release shows no true values, only what chance made of them"
 _RECORDS = KINDS - {"tallied", "synthetic"}
+
+_GROUPS_ONLY = "it looks at how people were put together under generalized records"
 
 _ALL = (
     Procedure(
@@ -118,6 +122,30 @@ _ALL = (
         frozenset({"generalized", "bucketized"}),
         "chance decides about everybody by themselves, whatever the method would have done otherwise",
         unfit=nothing_to_rerun,
+    ),
+    Procedure(
+        "structure",
+        structure,
+        "deduces values with certainty from which records cover whom, by buckets and with a solver",
+        frozenset({"generalized"}),
+        _GROUPS_ONLY,
+        unfit=without_graph,
+    ),
+    Procedure(
+        "outlier",
+        outlier,
+        "guesses that the member farthest from the others of its group has the group's rarest value",
+        frozenset({"generalized"}),
+        _GROUPS_ONLY,
+        unfit=nobody_suspected,
+    ),
+    Procedure(
+        "swaps",
+        swaps,
+        "guesses values from exchanges between groups that would have lowered the loss and yet were not made",
+        frozenset({"generalized"}),
+        _GROUPS_ONLY,
+        unfit=no_exchanges,
     ),
     Procedure(
         "two-releases",
