@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from oneoff.audit import audit
 from oneoff.audit.attacks import Attacker, Finding, People, Rate, Scene, seen
 from oneoff.audit.attacks.attacker import people_of
 from oneoff.audit.attacks.catalog import ATTACKS, Procedure, procedure
+from oneoff.catalog import METHODS
 from oneoff.errors import BadValue, listing
 from oneoff.job import original_of
 from oneoff.releases import Published
@@ -126,7 +127,8 @@ def attack(
         table = release.people_in(original)
         outside = release.held_out_of(original) if control is None else control
         _refuse_strangers(release, table)
-    scene = _scene(release, table, who, outside, earlier, seed, options)
+    given = {"mechanism": _mechanism(release)} | options
+    scene = _scene(release, table, who, outside, earlier, seed, given)
     refused = {each.name: why for each in chosen if (why := each.why_not(scene))}
     found = tuple(each.run(scene) for each in chosen if each.name not in refused)
     return Attacked(who, found, refused, _control_warnings(scene))
@@ -148,6 +150,12 @@ def _scene(
     scene = Scene(view, table, who, control, release if ours else None, earlier, seed=seed, options=options)
     assert scene.columns is not None  # names that are not quasi-identifiers are refused here
     return scene
+
+
+def _mechanism(release: Any) -> Callable[[Table, np.random.Generator], Any] | None:
+    """The method that made a release, with its usual options, for who wants to try it on other worlds."""
+    method = METHODS.get(release.method) if isinstance(release, Published) else None
+    return None if method is None else lambda table, rng: method.run(table, release.model, rng=rng)
 
 
 def _loaded(release: Any) -> Any:

@@ -24,7 +24,7 @@ from oneoff.table.space import space_of
 if TYPE_CHECKING:
     from oneoff.kernels.space import Space
 
-__all__ = ["Attack", "AttackerView", "attacker_view"]
+__all__ = ["Attack", "AttackerView", "Made", "attacker_view"]
 
 _SINGLE = {"groups": "group", "people": "person"}
 
@@ -95,6 +95,40 @@ class Attack:
         """Plain JSON with stable keys."""
         rates = {"hit_rate": self.hit_rate, "ratio": self.ratio, "error": self.error, "exceeds": self.exceeds}
         return asdict(self) | rates | {"sentence": self.sentence()}
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """The guesses of an attack, one by one.
+
+    row, value   about whom, and what; of members equally far the first stands for all
+    right        1 or 0, or the probability with which a guess between equals is right
+    belief       how sure the attacker is
+    ceiling, share   of the value: what the promise allows, and how common it is in the group
+    tried        groups or people looked at
+    """
+
+    row: Ints
+    value: Ints
+    right: Floats
+    belief: Floats
+    ceiling: Floats
+    share: Floats
+    tried: int
+
+    def attack(self, name: str, claim: str, subject: str) -> Attack:
+        """All of them together."""
+        some = len(self.row) > 0
+        return Attack(
+            name=name,
+            claim=claim,
+            subject=subject,
+            tried=self.tried,
+            guesses=len(self.row),
+            hits=float(self.right.sum()),
+            allowed=float(self.ceiling.mean()) if some else 1.0,
+            expected=float(self.share.mean()) if some else 0.0,
+        )
 
 
 def _number(count: int, subject: str) -> str:

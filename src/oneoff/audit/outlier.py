@@ -15,13 +15,13 @@ from typing import Literal
 
 import numpy as np
 
-from oneoff.audit.attack import Attack, AttackerView, attacker_view
+from oneoff.audit.attack import Attack, AttackerView, Made, attacker_view
 from oneoff.models import Model
 from oneoff.releases import Generalized
 from oneoff.table import Table
 from oneoff.table.arrays import Floats, Ints
 
-__all__ = ["Hard", "outlier_attack"]
+__all__ = ["Hard", "outlier_attack", "outlier_guesses"]
 
 Hard = Literal["rarest", "tightest"]
 
@@ -42,6 +42,12 @@ def outlier_attack(release: Generalized, table: Table, model: Model, hard: Hard 
     far the guess is right with the share of them that have the value. Linear in the number of people.
     None where it says nothing: no groups, no ceilings, all ceilings equally tight, or no group with a choice.
     """
+    made = outlier_guesses(release, table, model, hard)
+    return None if made is None else made.attack(_NAMES[hard], _CLAIM + _CLAIMS[hard], "groups")
+
+
+def outlier_guesses(release: Generalized, table: Table, model: Model, hard: Hard = "rarest") -> Made | None:
+    """The same, guess by guess."""
     seen = attacker_view(release, table, model)
     order = None if seen is None else _hardest_first(seen, hard)
     if seen is None or order is None:
@@ -52,16 +58,9 @@ def outlier_attack(release: Generalized, table: Table, model: Model, hard: Hard 
     if not choice.any():
         return None
     groups, guessed = np.flatnonzero(choice), guess[choice]
-    return Attack(
-        name=_NAMES[hard],
-        claim=_CLAIM + _CLAIMS[hard],
-        subject="groups",
-        tried=len(groups),
-        guesses=len(groups),
-        hits=float(_right(seen, guess)[choice].sum()),
-        allowed=float(seen.ceiling[guessed].mean()),
-        expected=float(seen.share(groups, guessed).mean()),
-    )
+    farthest, right = _farthest(seen, guess)
+    share = seen.share(groups, guessed)
+    return Made(farthest[choice], guessed, right[choice], share, seen.ceiling[guessed], share, len(groups))
 
 
 def _hardest_first(seen: AttackerView, hard: Hard) -> Ints | None:
@@ -76,8 +75,9 @@ def _hardest_first(seen: AttackerView, hard: Hard) -> Ints | None:
     return np.lexsort((-seen.prior, slack))
 
 
-def _right(seen: AttackerView, guess: Ints) -> Floats:
-    """For every group the share of those with the guessed value among the members farthest from the others."""
+def _farthest(seen: AttackerView, guess: Ints) -> tuple[Ints, Floats]:
+    """For every group somebody of the members farthest from the others, and the share of those with the guessed value
+    among them."""
     from oneoff.kernels.attacks import farness
 
     far = farness(seen.codes, seen.space, seen.start, seen.rows)
@@ -87,4 +87,5 @@ def _right(seen: AttackerView, guess: Ints) -> Floats:
     probabilities: Floats = np.add.reduceat(right, begin, dtype=np.float64) / np.add.reduceat(
         farthest, begin, dtype=np.float64
     )
-    return probabilities
+    someone = np.flatnonzero(farthest)
+    return seen.rows[someone[np.searchsorted(someone, begin)]], probabilities

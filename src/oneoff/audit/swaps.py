@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.audit.attack import Attack, AttackerView, attacker_view
+from oneoff.audit.attack import Attack, AttackerView, Made, attacker_view
 from oneoff.models import Model
 from oneoff.releases import Generalized
 from oneoff.table import Table
 from oneoff.table.arrays import Flags, Floats, Ints
 
-__all__ = ["swap_attack"]
+__all__ = ["swap_attack", "swap_guesses"]
 
 
 MOST_PEOPLE = 10_000  # looked at; fewer where groups are so large that trying all their members takes long
@@ -35,6 +35,7 @@ MOST_SWAPS = 10_000_000  # tried in all
 FEWEST_PEOPLE = 30  # with fewer to look at there is nothing to say
 CHEAP = 20  # values of a category; with more of them one more costs so little that numbers matter more
 DOUBT = 0.3
+_CLAIM = "Guessing a value from exchanges that would have lowered the loss and yet were not made"
 
 
 def swap_attack(
@@ -46,6 +47,14 @@ def swap_attack(
     each member at exchanges with the groups of the people who come next to them when the table is sorted.
     None where it says nothing: no groups, no ceilings, a single group, or groups too large to search.
     """
+    made = swap_guesses(release, table, model, rng)
+    return None if made is None else made.attack("swaps", _CLAIM, "people")
+
+
+def swap_guesses(
+    release: Generalized, table: Table, model: Model, rng: np.random.Generator | None = None
+) -> Made | None:
+    """The same, guess by guess."""
     seen = attacker_view(release, table, model)
     if seen is None or seen.counts.groups < 2:
         return None
@@ -64,16 +73,9 @@ def swap_attack(
     ceiling = seen.ceiling[value]
     claimed = (belief >= np.minimum(2 * ceiling, (1 + ceiling) / 2)) & (ceiling < 1)
     who, what = people[claimed], value[claimed]
-    return Attack(
-        name="swaps",
-        claim="Guessing a value from exchanges that would have lowered the loss and yet were not made",
-        subject="people",
-        tried=len(people),
-        guesses=len(who),
-        hits=float((seen.answer[who] == what).sum()),
-        allowed=float(ceiling[claimed].mean()) if len(who) else 1.0,
-        expected=float(seen.share(seen.group[who], what).mean()) if len(who) else 0.0,
-    )
+    share = seen.share(seen.group[who], what) if len(who) else np.empty(0)
+    right = (seen.answer[who] == what).astype(np.float64)
+    return Made(who, what, right, belief[claimed], ceiling[claimed], share, len(people))
 
 
 def _sample(seen: AttackerView, rng: np.random.Generator) -> Ints:

@@ -8,12 +8,18 @@ from typing import Any
 
 from oneoff.audit.attacks.attacker import Scene
 from oneoff.audit.attacks.bayes import bayes
+from oneoff.audit.attacks.by_placing import no_exchanges, nobody_suspected, outlier, swaps
+from oneoff.audit.attacks.corruption import corruption, without_company
+from oneoff.audit.attacks.definetti import definetti, without_groups
 from oneoff.audit.attacks.finding import Finding
 from oneoff.audit.attacks.homogeneity import homogeneity, homogeneous_groups
 from oneoff.audit.attacks.learned import learned
 from oneoff.audit.attacks.linking import linking, nobody_placed
+from oneoff.audit.attacks.minimality import minimality, nothing_to_rerun
 from oneoff.audit.attacks.similarity import similarity, without_neighbours
 from oneoff.audit.attacks.skewness import skewness
+from oneoff.audit.attacks.structure import structure, without_graph
+from oneoff.audit.attacks.two_releases import two_releases, without_another
 from oneoff.errors import BadValue, nearest
 from oneoff.releases import Published
 
@@ -61,6 +67,8 @@ _TRUE_VALUES = KINDS - {"tallied", "perturbed", "synthetic"}
 _NO_TRUE_VALUES = "the release shows no true values, only what chance made of them"
 _RECORDS = KINDS - {"tallied", "synthetic"}
 
+_GROUPS_ONLY = "it looks at how people were put together under generalized records"
+
 _ALL = (
     Procedure(
         "linking",
@@ -90,6 +98,62 @@ _ALL = (
         "learned",
         learned,
         "learns from the release which values go with which quasi-identifiers, then shares out what groups hold",
+    ),
+    Procedure(
+        "definetti",
+        definetti,
+        "assigns values inside groups, learns from the assignments, and assigns anew until they settle (Kifer 2009)",
+        _TRUE_VALUES - {"masked"},
+        "there are no groups whose people have known values",
+        unfit=without_groups,
+    ),
+    Procedure(
+        "corruption",
+        corruption,
+        "takes out people whose values or records are known already, and looks at what is left for the others",
+        _TRUE_VALUES - {"masked"},
+        "chance decides about everybody by themselves, so that knowing others tells nothing more",
+        unfit=without_company,
+    ),
+    Procedure(
+        "minimality",
+        minimality,
+        "asks which worlds the method would have published just so: all of few people, refused cuts of mondrian",
+        frozenset({"generalized", "bucketized"}),
+        "chance decides about everybody by themselves, whatever the method would have done otherwise",
+        unfit=nothing_to_rerun,
+    ),
+    Procedure(
+        "structure",
+        structure,
+        "deduces values with certainty from which records cover whom, by buckets and with a solver",
+        frozenset({"generalized"}),
+        _GROUPS_ONLY,
+        unfit=without_graph,
+    ),
+    Procedure(
+        "outlier",
+        outlier,
+        "guesses that the member farthest from the others of its group has the group's rarest value",
+        frozenset({"generalized"}),
+        _GROUPS_ONLY,
+        unfit=nobody_suspected,
+    ),
+    Procedure(
+        "swaps",
+        swaps,
+        "guesses values from exchanges between groups that would have lowered the loss and yet were not made",
+        frozenset({"generalized"}),
+        _GROUPS_ONLY,
+        unfit=no_exchanges,
+    ),
+    Procedure(
+        "two-releases",
+        two_releases,
+        "keeps what is possible in both of two releases of the same people",
+        KINDS - {"masked", "synthetic"},
+        "nobody can tell who is among whom",
+        unfit=without_another,
     ),
 )
 

@@ -13,15 +13,20 @@ from oneoff.audit.attacks.attacker import People, Scene
 from oneoff.audit.attacks.view import View
 from oneoff.table.arrays import Floats, Ints
 
-__all__ = ["crowd_inside", "crowd_outside", "fitting"]
+__all__ = ["crowd_inside", "crowd_of", "crowd_outside", "fitting"]
 
 _MOST_PAIRS = 1_000_000_000  # people and units compared, column by column
 _AT_ONCE = 8_000_000
 
 
 def crowd_inside(scene: Scene) -> Floats:
-    """[target, value]: the share of each value among those with whom a person is."""
-    view, rows = scene.view, scene.anyone
+    """[person of `anyone`, value]: the share of each value among those with whom a person is."""
+    return crowd_of(scene, scene.anyone)
+
+
+def crowd_of(scene: Scene, rows: Ints) -> Floats:
+    """The same of any rows of the table."""
+    view = scene.view
     if view.matches is not None and scene.knows_groups:
         return _of_matches(view, rows)
     if view.group is None or not scene.knows_groups:

@@ -8,7 +8,7 @@ what the table shows of people like them. Only the difference is what being in t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,12 +20,15 @@ from oneoff.audit.attacks.rates import FEWEST, Difference, Rate, difference
 from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Floats, Ints
 
-__all__ = ["ByValue", "Finding", "Guesses", "best_guess", "compared"]
+__all__ = ["ByValue", "Finding", "Guesses", "above_ceiling", "best_guess", "compared", "with_baseline"]
 
 NO_CONTROL = (
     "no people outside the release were given, so nobody can tell what of this rate comes from the person's own record "
     "and what from people like them: --hold-out 0.1 when publishing, or --control TABLE"
 )
+
+
+_BEATEN = "this attack does not beat its baseline"
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +185,17 @@ def best_guess(people: People, beliefs: Floats) -> Guesses:
     return Guesses(people.row, beliefs.argmax(axis=1).astype(np.int32), top, people.values, hit)
 
 
+def above_ceiling(scene: Scene, beliefs: Floats, chance: Floats | float = 0.0) -> float | None:
+    """The share of people of whom some value is believed above its ceiling, by more than `chance` may explain.
+
+    None where the promise has no ceilings."""
+    limits = None if scene.release is None else scene.release.model.caps(scene.release.counts)
+    if limits is None or len(beliefs) == 0 or len(limits.ceiling) != beliefs.shape[1]:
+        return None
+    ceilings = np.array([float(ceiling) for ceiling in limits.ceiling])
+    return float((beliefs > ceilings + np.maximum(chance, 1e-9)).any(axis=1).mean())
+
+
 def compared(scene: Scene, attack: str, claim: str, inside: Guesses, outside: Guesses | None, **more: Any) -> Finding:
     """What came of guesses about values, beside the most frequent value, with what must be said about it."""
     common = int(np.bincount(np.maximum(scene.inside.values, 0)).argmax())
@@ -193,14 +207,21 @@ def compared(scene: Scene, attack: str, claim: str, inside: Guesses, outside: Gu
     return _warned(finding, scene)
 
 
-def _warned(finding: Finding, scene: Scene) -> Finding:
-    from dataclasses import replace
+def with_baseline(finding: Finding, baseline: float, baseline_is: str) -> Finding:
+    """The same beside something else than the most frequent value."""
+    said = [warning for warning in finding.warnings if not warning.startswith(_BEATEN)]
+    found = replace(finding, baseline=baseline, baseline_is=baseline_is)
+    if not found.beats_baseline:
+        said.append(f"{_BEATEN}: {baseline_is} does as well")
+    return replace(found, warnings=tuple(said))
 
+
+def _warned(finding: Finding, scene: Scene) -> Finding:
     said = list(finding.warnings)
     if finding.rate.tried < FEWEST:
         said.append(f"{finding.rate.tried} people are too few for an interval: the rate may be chance")
     if not finding.beats_baseline:
-        said.append(f"this attack does not beat its baseline: {finding.baseline_is} does as well")
+        said.append(f"{_BEATEN}: {finding.baseline_is} does as well")
     if scene.control is None:
         said.append(NO_CONTROL)
     elif finding.control is not None and finding.control.tried < FEWEST:
