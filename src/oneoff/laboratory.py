@@ -15,7 +15,7 @@ from oneoff.audit.attacks import Attacker, Finding, People, Rate, Scene, seen
 from oneoff.audit.attacks.attacker import people_of
 from oneoff.audit.attacks.catalog import ATTACKS, Procedure, procedure
 from oneoff.catalog import METHODS
-from oneoff.errors import BadValue, listing
+from oneoff.errors import BadValue, UnreadableFile, listing
 from oneoff.job import original_of
 from oneoff.releases import Published
 from oneoff.releases.folder import load_release
@@ -56,16 +56,26 @@ class Attacked:
         raise KeyError(name)
 
     def lines(self, verbose: bool = False) -> list[str]:
-        """In sentences; verbose: also what each value adds, and why attacks were not tried."""
-        said = [*self.remarks, *(line for each in self.findings for line in (each.sentence(), *_values(each, verbose)))]
-        common = _common([each.warnings for each in self.findings])
-        for each in self.findings:
-            said += [f"Note on {each.attack}: {warning}." for warning in each.warnings if warning not in common]
-        said += [f"Note: {warning}." for warning in (*self.warnings, *common)]
+        """A table, the attack that finds out most in a sentence, and notes; verbose: all sentences, rates by value, and
+        why attacks were not tried."""
+        said = [*self.remarks, *_table(self.findings)]
+        for each in self.findings if verbose else self._strongest():
+            said += ["", f"{each.attack}: {each.sentence()}", *_by_value(each, verbose)]
+        notes = [*_notes(self.findings), *(f"Note: {warning}." for warning in self.warnings)]
+        said += ["", *notes] if notes and self.findings else notes
         return [
             *said,
             *(f"Not tried: {name}, {why}." for name, why in self.refused.items() if verbose or not self.findings),
         ]
+
+    def _strongest(self) -> list[Finding]:
+        """By what being in the table adds, where that is known, else by what is found beyond the baseline."""
+
+        def found(each: Finding) -> tuple[bool, float]:
+            more = each.difference
+            return (False, each.rate.share - each.baseline) if more is None else (True, more.amount)
+
+        return sorted(self.findings, key=found)[-1:]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON with stable keys."""
@@ -78,14 +88,48 @@ class Attacked:
         }
 
 
-def _common(warnings: Sequence[tuple[str, ...]]) -> list[str]:
-    """What is said of all attacks, when there are several, is said once."""
-    if len(warnings) < 2:
+_HEAD = ("attack", "right about", "people outside", "in it adds, points", "without looking")
+
+
+def _table(findings: Sequence[Finding]) -> list[str]:
+    """A line for each attack: how often it is right, beside both baselines."""
+    if not findings:
         return []
-    return [each for each in warnings[0] if all(each in other for other in warnings)]
+    rows = [_HEAD, *(_row(each) for each in findings)]
+    widths = [max(len(row[j]) for row in rows) for j in range(len(_HEAD))]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _values(finding: Finding, verbose: bool) -> list[str]:
+def _row(finding: Finding) -> tuple[str, ...]:
+    more = finding.difference
+    return (
+        finding.attack,
+        _rate(finding.rate),
+        "-" if finding.control is None else _rate(finding.control),
+        "-" if more is None else _between(more.amount, more.interval, ""),
+        f"{finding.baseline:.1%}",
+    )
+
+
+def _rate(rate: Rate) -> str:
+    return _between(rate.share, rate.interval, "%")
+
+
+def _between(amount: float, interval: tuple[float, float] | None, unit: str) -> str:
+    ends = "" if interval is None else f" ({100 * interval[0]:.1f} to {100 * interval[1]:.1f})"
+    return f"{100 * amount:.1f}{unit}{ends}"
+
+
+def _notes(findings: Sequence[Finding]) -> list[str]:
+    """What is said of several attacks is said once."""
+    about: dict[str, list[str]] = {}
+    for each in findings:
+        for warning in each.warnings:
+            about.setdefault(warning, []).append(each.attack)
+    return [f"Note on {', '.join(names)}: {warning}." for warning, names in about.items()]
+
+
+def _by_value(finding: Finding, verbose: bool) -> list[str]:
     if not verbose:
         return []
     width = max((len(each.value) for each in finding.values), default=0)
@@ -197,6 +241,8 @@ def attack_files(
     reading   roles of columns and how to read them, where neither the release nor its job says
     """
     given = {name: value for name, value in (reading or {}).items() if value}
+    if not path.exists():
+        raise UnreadableFile("there is nothing to attack", allowed="a release folder or a file", got=str(path))
     if path.is_dir():
         release: Any = load_release(path, private=True)
         table = original_of(path, release, original, given)
