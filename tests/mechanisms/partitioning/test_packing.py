@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, MethodMismatch, OneoffError, UnreachableGuarantee
-from oneoff.mechanisms.partitioning import mondrian, packing
+from oneoff.mechanisms.partitioning import burel, mondrian, packing
 from oneoff.models import (
     BasicBetaLikeness,
     Counts,
@@ -165,6 +165,17 @@ def test_values_play_no_part_for_k(people: Table) -> None:
 def test_loses_less_than_mondrian(promise: str, people: Table) -> None:
     model = parse(promise).bind(people.sensitive)
     assert loss(people, packed(people, model)) < loss(people, mondrian(people, model))
+
+
+@pytest.mark.parametrize("promise", ["l-diversity:1.6", "beta-likeness:0.06"])
+def test_loses_no_more_than_burel_near_the_limit(promise: str) -> None:
+    """59 % have a value that 62.5 % of a group may have: who takes in whoever is near ends in one large group."""
+    draw = np.random.default_rng(5)
+    ages, stay = draw.integers(20, 90, 1500).tolist(), draw.integers(1, 15, 1500).tolist()
+    people = table(spread({"no": 885, "late": 440, "soon": 175}), ages, stay=stay)
+    model = parse(promise).bind(people.sensitive)
+    other = burel(people, model, rng=np.random.default_rng(0))  # as packing asks it
+    assert loss(people, packed(people, model, sweeps=5)) <= loss(people, other)
 
 
 def test_floors_too_lose_less_than_mondrian() -> None:

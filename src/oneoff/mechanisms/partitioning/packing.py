@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, whole_number
+from oneoff.mechanisms.partitioning.burel import burel
 from oneoff.mechanisms.served import refuse_all_but_ceilings, refuse_unknown, refuse_unreachable
 from oneoff.mechanisms.space import curve_order
 from oneoff.mechanisms.task import Effort, NumericAs, Report, Task, finish, task_of
@@ -54,9 +55,10 @@ def packing(
     Groups are started around the people who are hardest to place, those whose value asks for the largest group first,
     and take in whoever nearby stretches them least (at most 16,384 people along a curve are looked at, so time grows
     with the number of rows). Who finds no group joins the cheapest that may take it; if there is none, groups are
-    merged until the promise holds. Then sweeps: neighbouring groups offer members, and exact assignments deal them out
-    anew; at first the price also counts what is rare in a group, later only the loss; now and then people move to
-    another group, and groups dissolve, where that lowers the loss.
+    merged until the promise holds. If the groups of `burel` lose less than these, it begins with those instead. Then
+    sweeps: neighbouring groups offer members, and exact assignments deal them out anew; at first the price also counts
+    what is rare in a group, later only the loss; now and then people move to another group, and groups dissolve, where
+    that lowers the loss.
 
     sweeps   how many; by default 15 for half a million rows and more, and more for fewer rows, up to 100; with effort
              "fast" a third of that, with "best" four times as many. The groups with the least loss seen are returned,
@@ -81,8 +83,28 @@ def packing(
     if sweeps is None and seconds is None:
         sweeps = _usual_sweeps(table.rows, _EFFORT[effort])
     share = _share(sweeps, seconds)
-    groups = _improved(task, _first_groups(task), share)
+    groups = _improved(task, _start(task, effort, numeric_as), share)
     return finish(task, _labels(groups))
+
+
+def _start(task: Task, effort: Effort, numeric_as: NumericAs) -> Groups:
+    """Groups to begin with: our own, or those of burel where these lose less.
+
+    Who takes in whoever is near may use up all people without a common value, and is then left with many who have it
+    and must be in one large group. burel takes people of all values in proportion, so it has nobody left. Its first
+    try is quick; only if that is better it tries as hard as was asked for.
+    """
+    own = _first_groups(task)
+    if not task.limits.by_value:
+        return own
+    best = own
+    for tried in ("fast", effort) if effort != "fast" else ("fast",):
+        # a generator of its own: ours goes on as if burel had not been asked
+        made = burel(task.table, task.model, effort=tried, numeric_as=numeric_as, rng=np.random.default_rng(0)).group
+        best = min(best, _gathered(made, np.arange(len(made))), key=lambda groups: _loss(task, groups))
+        if best is own:
+            break
+    return best
 
 
 def _usual_sweeps(rows: int, effort: float) -> int:
