@@ -73,7 +73,7 @@ def test_the_folder_keeps_them_private(tmp_path):
     assert load_release(out / "public").held_out is None
     assert run("audit", out).status == 0
     assert run("utility", out).status == 0
-    attacked = run("attack", out, "--json").json
+    attacked = run("attack", out, "--attack", "learned", "--json").json
     assert attacked["attacks"][0]["outside"]["tried"] == 30
     assert "hold_out = 0.1" in (out / "private" / "job.toml").read_text()
     again = run("anonymize", out / "private" / "job.toml", "--out", tmp_path / "again")

@@ -99,8 +99,7 @@ def _start(task: Task, effort: Effort, numeric_as: NumericAs) -> Groups:
         return own
     best = own
     for tried in ("fast", effort) if effort != "fast" else ("fast",):
-        # a generator of its own: ours goes on as if burel had not been asked
-        made = burel(task.table, task.model, effort=tried, numeric_as=numeric_as, rng=np.random.default_rng(0)).group
+        made = burel(task.table, task.model, effort=tried, numeric_as=numeric_as, rng=task.rng).group
         best = min(best, _gathered(made, np.arange(len(made))), key=lambda groups: _loss(task, groups))
         if best is own:
             break
