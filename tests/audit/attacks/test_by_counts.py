@@ -70,7 +70,8 @@ def test_numbers_near_each_other_are_similar():
     assert found["similarity"].rate.share >= found["skewness"].rate.share
     assert found["similarity"].baseline_is == "always naming the most frequent neighbourhood"
     other = oneoff.read_table(people(), **ROLES)
-    refused = oneoff.attack(oneoff.anonymize(other, "k-anonymity:4", method="mondrian"), other).refused
+    other_release = oneoff.anonymize(other, "k-anonymity:4", method="mondrian")
+    refused = oneoff.attack(other_release, other, "similarity").refused
     assert refused == {"similarity": "the sensitive values have neither an order nor a hierarchy"}
 
 
@@ -108,7 +109,7 @@ def test_a_record_of_ones_own_is_found():
 def test_noisy_counts_have_no_records_and_nothing_certain():
     table = oneoff.read_table(people(600), **ROLES)
     found = oneoff.attack(oneoff.anonymize(table, "beta-likeness:2", method="tallies", seed=1), table)
-    assert set(found.refused) == {"linking", "homogeneity", "similarity"}
+    assert {"linking", "homogeneity", "similarity"} <= set(found.refused)
     assert {finding.attack for finding in found} >= {"learned", "bayes", "skewness"}
 
 
