@@ -174,7 +174,7 @@ def test_loses_no_more_than_burel_near_the_limit(promise: str) -> None:
     ages, stay = draw.integers(20, 90, 1500).tolist(), draw.integers(1, 15, 1500).tolist()
     people = table(spread({"no": 885, "late": 440, "soon": 175}), ages, stay=stay)
     model = parse(promise).bind(people.sensitive)
-    other = burel(people, model, rng=np.random.default_rng(0))  # as packing asks it
+    other = burel(people, model, rng=np.random.default_rng(0))
     assert loss(people, packed(people, model, sweeps=5)) <= loss(people, other)
 
 
