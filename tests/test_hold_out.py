@@ -87,3 +87,35 @@ def test_a_damaged_file_of_people_held_out_is_said(tmp_path, without_pictures):
     (out / "private" / "held-out.parquet").write_bytes(b"nothing")
     with pytest.raises(oneoff.errors.DamagedRelease, match=r"held-out\.parquet"):
         load_release(out, private=True)
+
+
+def test_methods_are_compared_by_what_being_in_the_release_adds():
+    from oneoff.report.comparison import comparison_lines
+
+    table = oneoff.read_table(frame(), **ROLES)
+    alone, held = (
+        oneoff.compare(table, "l-diversity:2", methods=["mondrian"], seed=1, hold_out=share)[0] for share in (None, 0.2)
+    )
+    assert alone.learned is not None
+    assert (alone.outside, alone.added) == (None, None)
+    assert held.added == pytest.approx(held.learned - held.outside)
+    said = "\n".join(comparison_lines([held.as_dict()], "l-diversity:2"))
+    assert f"({100 * held.added:+.1f})" in said
+    assert "points more than for people who were held out" in said
+
+
+def test_the_verdict_says_what_is_learned_of_those_held_out():
+    from oneoff.publish import publish
+    from oneoff.report.text import brief_verdict_lines, verdict_lines
+
+    table = oneoff.read_table(frame(), **ROLES)
+    outcome = publish(table, "l-diversity:2", method="mondrian", seed=1, hold_out=0.2)
+    learned = outcome.verdict.learned
+    assert (learned.rate.tried, learned.control.tried) == (240, 60)
+    assert learned.brief() in "\n".join(brief_verdict_lines(outcome.verdict))
+    assert any(learned.sentence() in line for line in verdict_lines(outcome.verdict))
+    assert outcome.as_dict()["held_out"] == 60
+    assert outcome.as_dict()["learned"]["difference"] == learned.difference.amount
+    again = oneoff.audit(outcome.release, table).learned  # the whole table: who was held out is known
+    assert again.as_dict() == learned.as_dict()
+    assert oneoff.audit(outcome.release).learned is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from oneoff.audit import audit
 from oneoff.audit.attacks import Attacker, Finding, People, Rate, Scene, seen
-from oneoff.audit.attacks.attacker import people_of
-from oneoff.audit.attacks.catalog import ATTACKS, Procedure, procedure
+from oneoff.audit.attacks.attacker import MOST_PEOPLE, people_of
+from oneoff.audit.attacks.catalog import ATTACKS, Procedure, procedure, refuse_unknown
 from oneoff.catalog import METHODS
 from oneoff.errors import BadValue, UnreadableFile, listing
 from oneoff.job import original_of
@@ -148,6 +148,7 @@ def attack(
     control: Table | None = None,
     attacker: Attacker | None = None,
     earlier: Published | None = None,
+    most: int = MOST_PEOPLE,
     seed: int = 0,
     **options: Any,
 ) -> Attacked:
@@ -159,10 +160,12 @@ def attack(
     control    people who are not in the release; those held out when it was made by default
     attacker   what she knows: `oneoff.Attacker(columns=..., knows_links=..., knows_values=...)`
     earlier    another release of the same people
+    most       how many people are looked at; of more, a sample
     options    of single attacks, e.g. model="trees" for learned
     """
     who = attacker or Attacker()
     chosen = [procedure(name) for name in ([attacks] if isinstance(attacks, str) else attacks or ATTACKS)]
+    refuse_unknown(options, chosen)
     release = _loaded(release)
     if original is None:
         return _without_original(release, chosen, who)
@@ -172,14 +175,14 @@ def attack(
         outside = release.held_out_of(original) if control is None else control
         _refuse_strangers(release, table)
     given = {"mechanism": _mechanism(release)} | options
-    scene = _scene(release, table, who, outside, earlier, seed, given)
+    scene = replace(_scene(release, table, who, outside, earlier, given), most=most, seed=seed)
     refused = {each.name: why for each in chosen if (why := each.why_not(scene))}
     found = tuple(each.run(scene) for each in chosen if each.name not in refused)
     return Attacked(who, found, refused, _control_warnings(scene))
 
 
 def _scene(
-    release: Any, table: Table, who: Attacker, control: Table | None, earlier: Published | None, seed: int, options: Any
+    release: Any, table: Table, who: Attacker, control: Table | None, earlier: Published | None, options: Any
 ) -> Scene:
     from oneoff.audit.attacks.file import seen_in_file
 
@@ -191,7 +194,7 @@ def _scene(
     _refuse_control(control, table)
     ours = isinstance(release, Published)
     view = seen(release, table) if ours else seen_in_file(release, table)
-    scene = Scene(view, table, who, control, release if ours else None, earlier, seed=seed, options=options)
+    scene = Scene(view, table, who, control, release if ours else None, earlier, options=options)
     assert scene.columns is not None  # names that are not quasi-identifiers are refused here
     return scene
 

@@ -38,7 +38,9 @@ def attack(
     columns: Annotated[str | None, typer.Option(help="The quasi-identifiers that the attacker knows; all.")] = None,
     knows_links: Annotated[float, typer.Option(help="Share of people whose record the attacker knows.")] = 0.0,
     knows_values: Annotated[float, typer.Option(help="Share of people whose value the attacker knows.")] = 0.0,
-    model: Annotated[str, typer.Option(help="What to learn with: bayes, or trees (needs scikit-learn).")] = "bayes",
+    model: Annotated[
+        str | None, typer.Option(help="What to learn with: bayes (default), or trees (needs scikit-learn).")
+    ] = None,
     quasi: options.Quasi = None,
     sensitive: options.Sensitive = None,
     numeric: options.Numeric = None,
@@ -63,7 +65,8 @@ def attack(
         "hierarchies": options.pairs(hierarchy, "--hierarchy"),
     }
     who = Attacker(tuple(options.names(columns)) or None, knows_links, knows_values)
-    _tell(attack_files(release, original, name, control, who, earlier, reading, model=model), as_json, verbose)
+    given = {} if model is None else {"model": model}
+    _tell(attack_files(release, original, name, control, who, earlier, reading, **given), as_json, verbose)
 
 
 def _tell(found: Attacked, as_json: bool, verbose: bool) -> None:

@@ -135,3 +135,5 @@ def test_shares_and_names_that_are_none():
         Attacker(knows_values=1.5)
     with pytest.raises(BadValue, match="no attack called 'lerned'"):
         oneoff.attack(None, None, "lerned")
+    with pytest.raises(BadValue, match="an option 'modell'"):
+        oneoff.attack(None, None, "learned", modell="trees")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from oneoff.audit.attacks.two_releases import two_releases, without_another
 from oneoff.errors import BadValue, nearest
 from oneoff.releases import Published
 
-__all__ = ["ATTACKS", "KINDS", "Procedure", "procedure"]
+__all__ = ["ATTACKS", "KINDS", "Procedure", "procedure", "refuse_unknown"]
 
 # What an attack can be tried on: kinds of releases, plain rows, and files of other tools.
 KINDS = frozenset({"generalized", "bucketized", "perturbed", "masked", "tallied", "synthetic", "rows", "file"})
@@ -36,6 +36,7 @@ class Procedure:
     run        from what an attacker has in front of her to what she finds out
     kinds      what it can be tried on, of `KINDS`
     otherwise  why not on others
+    options    what can be chosen about it, by name
     blind      says in a sentence what the release alone tells, without the original and so without a rate
     unfit      says why it cannot be tried on this very release, though the kind is right; empty when it can
     """
@@ -47,6 +48,7 @@ class Procedure:
     otherwise: str = ""
     unfit: Callable[[Scene], str] | None = None
     blind: Callable[[Published], str] | None = None
+    options: tuple[str, ...] = ()
 
     def why_not(self, scene: Scene) -> str:
         """Why it cannot be tried; empty when it can."""
@@ -60,7 +62,8 @@ class Procedure:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON with stable keys."""
-        return {"name": self.name, "summary": self.summary, "kinds": sorted(self.kinds), "otherwise": self.otherwise}
+        return {"name": self.name, "summary": self.summary, "kinds": sorted(self.kinds), "otherwise": self.otherwise,
+                "options": list(self.options)}  # fmt: skip
 
 
 _TRUE_VALUES = KINDS - {"tallied", "perturbed", "synthetic"}
@@ -92,12 +95,19 @@ _ALL = (
         similarity,
         "names the neighbourhood of values (by order or hierarchy) most frequent around a person",
         unfit=without_neighbours,
+        options=("width",),
     ),
-    Procedure("bayes", bayes, "names the most likely value by the naive Bayes classifier of papers 001 and 000"),
+    Procedure(
+        "bayes",
+        bayes,
+        "names the most likely value by the naive Bayes classifier of papers 001 and 000",
+        options=("laplace", "delta"),
+    ),
     Procedure(
         "learned",
         learned,
         "learns from the release which values go with which quasi-identifiers, then shares out what groups hold",
+        options=("model",),
     ),
     Procedure(
         "definetti",
@@ -106,6 +116,7 @@ _ALL = (
         _TRUE_VALUES - {"masked"},
         "there are no groups whose people have known values",
         unfit=without_groups,
+        options=("rounds",),
     ),
     Procedure(
         "corruption",
@@ -122,6 +133,7 @@ _ALL = (
         frozenset({"generalized", "bucketized"}),
         "chance decides about everybody by themselves, whatever the method would have done otherwise",
         unfit=nothing_to_rerun,
+        options=("mechanism",),
     ),
     Procedure(
         "structure",
@@ -158,6 +170,15 @@ _ALL = (
 )
 
 ATTACKS: dict[str, Procedure] = {each.name: each for each in _ALL}
+
+
+def refuse_unknown(options: Iterable[str], chosen: Sequence[Procedure]) -> None:
+    """An option that none of the attacks has is misspelt."""
+    known = [name for each in chosen for name in each.options]
+    for name in options:
+        if name not in known:
+            allowed, hint = ", ".join(known) or "no options", nearest(name, known)
+            raise BadValue(f"none of these attacks has an option {name!r}", allowed=allowed, got=name, hint=hint)
 
 
 def procedure(name: str) -> Procedure:

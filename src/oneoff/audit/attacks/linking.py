@@ -33,7 +33,7 @@ def linking(scene: Scene) -> Finding:
     nobody = np.full(len(rows), -1, dtype=np.int32)
     figures: dict[str, float | int | str | None] = {
         "matches": float(matches.mean()),
-        "effective_matches": float(effective.mean()),
+        "effective_matches": None if _NOT_PRUNED in said else float(effective.mean()),
         "fewest": int(effective.min()),
         "certain": int((right >= 1).sum()),
     }
