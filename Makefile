@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast explore fuzz check docs bench constraints clean
+.PHONY: help setup demo test test-fast explore fuzz check docs bench scoreboard constraints clean
 
 help: ## show this page
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ docs: $(READY) ## the documentation as a site in site/; a broken link fails
 
 bench: $(READY) ## measure speed, memory and loss; writes benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+scoreboard: $(READY) ## every method against every attack on OCC and ADULT; writes docs/explanation/scoreboard.md
+	$(BIN)/python benchmarks/scoreboard.py $(ARGS)
 
 constraints: $(READY) ## write the installed versions to constraints.txt
 	$(BIN)/python -m pip list --format freeze --exclude-editable | grep -viE '^(pip|setuptools|wheel)==' > constraints.txt

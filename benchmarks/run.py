@@ -262,7 +262,9 @@ def keep(results: Sequence[Result], about: list[str], only: Sequence[str]) -> No
     (HERE / "results.json").write_text(_as_lines(known), encoding="utf-8")
     everything = [Result(case, **known["cases"][case.name]) for case in CASES if case.name in known["cases"]]
     lines = [*(known["about"] or about), *(f"{what}: {where}" for what, where in known["later"].items())]
-    (HERE / "results.md").write_text(page(everything, lines), encoding="utf-8")
+    board = HERE / "scoreboard.md"  # written by scoreboard.py
+    attacks = f"\n{board.read_text(encoding='utf-8')}" if board.exists() else ""
+    (HERE / "results.md").write_text(page(everything, lines) + attacks, encoding="utf-8")
     if any(found.case.name.startswith(tuple(GROWTH.values())) for found in results):
         (HERE / "growth.png").write_bytes(growth_plot(everything))
     print("written: benchmarks/results.json, benchmarks/results.md")

@@ -12,6 +12,7 @@ from oneoff.models.adversary import Adversary
 from oneoff.plans import Partition
 from oneoff.releases import generalize
 from tests.audit.attacks.test_learned import ROLES, people
+from tests.command_line import oneoff as command
 
 
 def attacked(release, table, other):
@@ -66,3 +67,16 @@ def test_it_says_what_is_missing():
     other = oneoff.anonymize(fewer, "k-anonymity:5", method="mondrian", seed=1)
     refused = oneoff.attack(release, table, "two-releases", earlier=other).refused["two-releases"]
     assert "has 100 people, this one 200" in refused
+
+
+def test_from_the_command_line(tmp_path):
+    frame = people(60)
+    frame.write_csv(tmp_path / "people.csv")
+    table = oneoff.read_table(frame, **ROLES)
+    for seed in (1, 2):
+        oneoff.anonymize(table, "l-diversity:2", method="exact-size", seed=seed).write(tmp_path / str(seed))
+    given = ["--original", str(tmp_path / "people.csv"), "--earlier", str(tmp_path / "2"), "--attack", "two-releases"]
+    answer = command("attack", str(tmp_path / "1"), *given, "--json")
+    (found,) = answer.json["attacks"]
+    assert found["attack"] == "two-releases"
+    assert found["rate"] > found["figures"]["this_alone"]

@@ -110,11 +110,8 @@ def bucket_test(graph: Links, bucket: Ints, shown: Codes) -> Ints:
     for value in np.unique(shown).tolist():
         records = np.flatnonzero(shown == value)
         covered = Ragged(graph.start, graph.member).take(records).items
-        person, times = np.unique(covered, return_counts=True)
-        full = np.bincount(bucket[person], minlength=int(bucket.max()) + 1) == len(records)
-        most = np.zeros(len(full), dtype=np.int64)
-        np.maximum.at(most, bucket[person], times)
-        passing = np.flatnonzero(full & (most == 1))
+        person = np.unique(covered)
+        passing = np.flatnonzero(np.bincount(bucket[person]) == len(records))
         if len(passing) == 1:
             found[person[bucket[person] == passing[0]]] = value
     return found
