@@ -32,6 +32,7 @@ _WINDOW = 4096  # people along the curve a new group looks at
 _STRENGTHS = (0.0, 0.02, 0.04, 0.07, 0.1, 0.14)  # of the reward for values that are hard to place
 _SAMPLE = 16_384  # people on whom the strength is chosen
 _CYCLE, _SOFT = 5, 4  # of so many sweeps so many count what is rare in a group
+_CROWD = 0.05  # of the people in one group: those who were left
 _CHUNK, _DEALS = 128, 16  # groups that exchange members, and members each of them offers at a time
 
 
@@ -92,10 +93,11 @@ def _start(task: Task, effort: Effort, numeric_as: NumericAs) -> Groups:
 
     Who takes in whoever is near may use up all people without a common value, and is then left with many who have it
     and must be in one large group. burel takes people of all values in proportion, so it has nobody left. Its first
-    try is quick; only if that is better it tries as hard as was asked for.
+    try is quick; only if that is better it tries as hard as was asked for. Who is in a hurry asks it only where there
+    is such a group.
     """
     own = _first_groups(task)
-    if not task.limits.by_value:
+    if not task.limits.by_value or (effort == "fast" and np.diff(own[0]).max() < _CROWD * task.table.rows):
         return own
     best = own
     for tried in ("fast", effort) if effort != "fast" else ("fast",):
