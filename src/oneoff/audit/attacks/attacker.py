@@ -22,7 +22,7 @@ from oneoff.table.arrays import Codes, Flags, Ints, Ragged
 __all__ = ["MOST_PEOPLE", "Attacker", "People", "Scene", "people_of"]
 
 MOST_PEOPLE = 10_000  # guessed about, and as many outside
-_MOST_BELIEFS = 20_000_000  # held in memory: people times values
+_MOST_BELIEFS = 4_000_000  # held in memory: people times values
 
 
 @dataclass(frozen=True)

@@ -99,11 +99,14 @@ def shared_beliefs(view: View, rows: Ints, belief: Floats) -> Floats:
 
 def _true_values(held: Floats, channel: Floats, belief: Floats, group: Codes | Ints) -> Floats:
     """What the people of each group have who show so many of each value: look-alikes, so their beliefs are one."""
-    first = np.unique(group, return_index=True)[1]
-    before, found = belief[first], np.zeros_like(held)
-    for shown in range(held.shape[1]):
-        odds = before * channel[shown]
-        found += held[:, [shown]] * odds / np.maximum(odds.sum(axis=1, keepdims=True), 1e-300)
+    before, found = belief[np.unique(group, return_index=True)[1]], np.zeros_like(held)
+    place, shown = np.nonzero(held)
+    step = max(1, _AT_ONCE // held.shape[1])
+    for first in range(0, len(place), step):
+        where, what = place[first : first + step], shown[first : first + step]
+        odds = before[where] * channel[what]
+        odds *= (held[where, what] / np.maximum(odds.sum(axis=1), 1e-300))[:, None]
+        np.add.at(found, where, odds)
     return found
 
 

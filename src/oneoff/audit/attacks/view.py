@@ -84,7 +84,7 @@ class View:
         """[code, value] led back through the channel. What goes beyond independence is drawn in by the part of it that
         chance explains (James and Stein): a capable attacker does not take noise for knowledge."""
         assert self.channel is not None
-        people, back = shown.sum(axis=1, keepdims=True), np.linalg.inv(self.channel)
+        people, back = shown.sum(axis=1, keepdims=True), self._back
         before = self.totals / self.totals.sum()
         beyond = shown @ back.T - people * before
         chance = float((people * ((self.channel @ before) @ (back**2).T)).sum())
@@ -94,8 +94,18 @@ class View:
 
     def led_back(self, shown: Floats) -> Floats:
         """What true values are behind so many shown ones, in the last axis; nothing negative."""
-        true = shown if self.channel is None else np.linalg.solve(self.channel, shown.T).T
+        true = shown if self.channel is None else shown @ self._back.T
         return np.maximum(true, 0.0)
+
+    @cached_property
+    def _back(self) -> Floats:
+        """The channel turned round; one that cannot be, which no method makes, is taken at its word."""
+        assert self.channel is not None
+        try:
+            back = np.asarray(np.linalg.inv(self.channel), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            back = np.eye(len(self.channel), dtype=np.float64)
+        return back
 
 
 def is_seen(release: Published) -> bool:
