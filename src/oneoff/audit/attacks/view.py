@@ -81,16 +81,18 @@ class View:
         return crossed if self.channel is None else csr_array(self._calmed(crossed.toarray()))
 
     def _calmed(self, shown: Floats) -> Floats:
-        """[code, value] led back through the channel. What goes beyond independence is drawn in by the part of it that
-        chance explains (James and Stein): a capable attacker does not take noise for knowledge."""
+        """[code, value] led back through the channel. What goes beyond independence is drawn in, for each value, by the
+        part of it that chance explains (James and Stein): a capable attacker does not take noise for knowledge."""
         assert self.channel is not None
         people, back = shown.sum(axis=1, keepdims=True), self._back
         before = self.totals / self.totals.sum()
         beyond = shown @ back.T - people * before
-        chance = float((people * ((self.channel @ before) @ (back**2).T)).sum())
-        found = float((beyond**2).sum())
-        calmed: Floats = people * before + max(0.0, 1 - chance / max(found, 1e-300)) * beyond
-        return np.maximum(calmed, 0.0)
+        chance = people.sum() * ((self.channel @ before) @ (back**2).T)
+        kept = np.maximum(0.0, 1 - chance / np.maximum((beyond**2).sum(axis=0), 1e-300))
+        calmed: Floats = people * before + kept * beyond
+        calmed = np.maximum(calmed, 0.0)
+        known = people.sum() * before  # nothing negative left rare values with too many people
+        return np.asarray(calmed * (known / np.maximum(calmed.sum(axis=0), 1e-300)))
 
     def led_back(self, shown: Floats) -> Floats:
         """What true values are behind so many shown ones, in the last axis; nothing negative."""
