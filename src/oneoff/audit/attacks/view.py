@@ -149,12 +149,12 @@ def own_place(release: Exact, table: Table, place: Numbers) -> Ints | None:
 
 
 def rows_seen(release: Exact, table: Table, values: Codes) -> View:
-    """Records as they are, each with one value; those who look alike are a group."""
+    """Records as they are, each with one value; those who look alike are a group, and a unit: it is fewer to count."""
     assert release.sensitive is not None
-    shape = (release.rows, release.sensitive.size)
-    shown = sparse(np.arange(release.rows), values, np.ones(release.rows), shape)
     alike = release.look_alikes
-    held = sparse(alike, values, np.ones(release.rows), (int(alike.max()) + 1, shape[1]))
-    columns = of_records(release, table, np.arange(release.rows), release.rows)
+    first, units = np.unique(alike, return_index=True)[1], int(alike.max()) + 1
+    held = sparse(alike, values, np.ones(release.rows), (units, release.sensitive.size))
+    shown = table.recoded(release.quasi, release.codes[first])
+    columns = tuple(spread_of(np.arange(units), shown[:, j], a.size, units) for j, a in enumerate(table.quasi))
     group = own_place(release, table, alike)
-    return View(release.form, table.quasi, release.sensitive, columns, shown, group=group, held=held)
+    return View(release.form, table.quasi, release.sensitive, columns, held, group=group, held=held)
