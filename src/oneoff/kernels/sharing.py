@@ -36,9 +36,12 @@ def _scale_value(belief: Any, members: Any, v: int, due: float) -> None:
 
 @njit(cache=True)
 def _scale_person(belief: Any, i: int) -> None:
-    total = belief[i].sum()
+    total = 0.0
+    for v in range(belief.shape[1]):
+        total += belief[i, v]
     if total > 0:
-        belief[i] /= total
+        for v in range(belief.shape[1]):
+            belief[i, v] /= total
 
 
 @njit(cache=True)

@@ -44,7 +44,7 @@ def cut_tree(codes: Any, place: Any, begin: Any, weight: Any, row: Any, nodes: A
     while top > 0:
         top -= 1
         first, last = stack[top, 0], stack[top, 1]
-        best, which, at = 0.0, -1, 0
+        best, which, at = 0.0, np.int64(-1), 0  # a plain -1 is a type of its own: all below would be compiled twice
         if last - first >= 2 * least:
             for j in range(d):
                 gain, _ = _best_boundary(codes, place, begin, j, row, first, last, least, count, order)
@@ -71,7 +71,7 @@ def _best_boundary(
     codes: Any, place: Any, begin: Any, j: int, row: Any, first: int, last: int, least: int, count: Any, order: Any
 ) -> Any:
     """The largest fall of impurity times people, and how many codes of `order` go left for it."""
-    many = 0
+    many = np.int64(0)
     for i in range(first, last):
         c = codes[row[i], j]
         if count[c] == 0:
