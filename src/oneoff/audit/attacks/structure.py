@@ -86,32 +86,31 @@ def buckets_of(graph: Links) -> Ints | None:
     np.maximum.at(highest, graph.member, place)
     if (lowest != highest).any():
         return None
-    return _apart(graph, lowest)
+    return lowest
 
 
-def _apart(graph: Links, bucket: Ints) -> Ints:
-    """Buckets of different parts of the graph are different ones."""
+def _parts(graph: Links) -> Ints:
+    """The connected part of the graph in which everybody is, and the record of the same number."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     edges = csr_array((np.ones(len(graph.member)), graph.member, graph.start), shape=(graph.rows, graph.rows))
-    part = connected_components(edges, directed=False)[1].astype(np.int64)
-    found: Ints = np.unique(part * (int(bucket.max()) + 1) + bucket, return_inverse=True)[1]
-    return found
+    part: Ints = connected_components(edges, directed=False)[1].astype(np.int64)
+    return part
 
 
 def bucket_test(graph: Links, bucket: Ints, shown: Codes) -> Ints:
     """The value of everybody that follows from buckets; -1 where none does.
 
     For a value and a bucket: do the records that show the value cover different people of the bucket, as many as they
-    are? Where only one bucket passes, these people have the value.
+    are? Where only one bucket passes, these people have the value. Parts of the graph have buckets of their own.
     """
     found = np.full(graph.rows, -1, dtype=np.int64)
-    for value in np.unique(shown).tolist():
-        records = np.flatnonzero(shown == value)
-        covered = Ragged(graph.start, graph.member).take(records).items
-        person = np.unique(covered)
-        passing = np.flatnonzero(np.bincount(bucket[person]) == len(records))
+    pairs, place = np.unique(np.stack((_parts(graph), shown)), axis=1, return_inverse=True)
+    records = Ragged.of_owners(place.ravel(), pairs.shape[1])
+    for pair, value in enumerate(pairs[1].tolist()):
+        person = np.unique(graph.covers.take(records[pair]).items)
+        passing = np.flatnonzero(np.bincount(bucket[person]) == len(records[pair]))
         if len(passing) == 1:
             found[person[bucket[person] == passing[0]]] = value
     return found
