@@ -36,8 +36,8 @@ INTRODUCTION = (
     "`linking` are about which record is whose, `structure` and `homogeneity` count certain guesses among all people, "
     "`outlier` and `swaps` only the guesses they make. `corruption` knows the values or records of a tenth of the "
     "people, `two-releases` a second draw of the same method. `-`: cannot be tried. The first line is somebody who "
-    "always names the most frequent value. Rows can be measured anew by themselves (`--only METHOD`), so not all need be "
-    "of the same commit; intervals are about other people, not about other draws, and no row was chosen among several."
+    "always names the most frequent value. Rows can be measured anew by themselves (`--only METHOD`), so not all need "
+    "be of one commit. Intervals are about other people, not about other draws; no draw was chosen among several."
 )
 
 
