@@ -62,6 +62,22 @@ def test_who_knows_buckets_needs_no_solver():
     assert (found >= 0).any()
 
 
+def test_parts_of_a_graph_have_buckets_of_their_own():
+    one, carrier = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 3, 2, 5, 4, 1])
+    two = Links.of_matrix(np.concatenate((COVER, COVER + 6)), np.concatenate((carrier, carrier + 6)))
+    alone = bucket_test(graph_of(carrier), one, VALUES[carrier])
+    both = bucket_test(two, np.concatenate((one, one)), np.concatenate((VALUES, VALUES))[two.carrier])
+    assert both.tolist() == [*alone, *alone]
+
+
+def test_records_come_in_any_order():
+    """As published: record j is not that of person j."""
+    order, carrier, bucket = np.array([4, 0, 3, 5, 1, 2]), np.array([0, 3, 2, 5, 4, 1]), np.array([0, 0, 1, 1, 2, 2])
+    mixed = Links.of_matrix(COVER[order], carrier[order])
+    found = bucket_test(mixed, bucket, VALUES[mixed.carrier])
+    assert found.tolist() == bucket_test(graph_of(carrier), bucket, VALUES[carrier]).tolist()
+
+
 def plain(rows: int = 90) -> oneoff.Table:
     """Three values, equally frequent: each has a bucket of its own."""
     rng = np.random.default_rng(0)

@@ -153,7 +153,7 @@ def _seen(plan: Any, values: Any) -> Hashable:
         return frozenset((_members(group, g), tuple(sorted(values[group == g].tolist()))) for g in np.unique(group))
     assert isinstance(plan, Links)
     shown = values[plan.carrier].tolist()
-    return frozenset((j, tuple(sorted(plan.covers[j].tolist())), shown[j]) for j in range(plan.rows))
+    return tuple(sorted((tuple(sorted(plan.covers[j].tolist())), shown[j]) for j in range(plan.rows)))
 
 
 def _members(group: Any, g: int) -> tuple[int, ...]:

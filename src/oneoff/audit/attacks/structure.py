@@ -86,35 +86,49 @@ def buckets_of(graph: Links) -> Ints | None:
     np.maximum.at(highest, graph.member, place)
     if (lowest != highest).any():
         return None
-    return _apart(graph, lowest)
+    return lowest
 
 
-def _apart(graph: Links, bucket: Ints) -> Ints:
-    """Buckets of different parts of the graph are different ones."""
+def _parts(graph: Links) -> Ints:
+    """The connected part of the graph in which every record is. Record j need not be that of person j."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    edges = csr_array((np.ones(len(graph.member)), graph.member, graph.start), shape=(graph.rows, graph.rows))
-    part = connected_components(edges, directed=False)[1].astype(np.int64)
-    found: Ints = np.unique(part * (int(bucket.max()) + 1) + bucket, return_inverse=True)[1]
-    return found
+    edges = csr_array((np.ones(len(graph.member)), graph.member + graph.rows, graph.start))
+    edges.resize((2 * graph.rows, 2 * graph.rows))
+    part: Ints = connected_components(edges, directed=False)[1].astype(np.int64)
+    return part[: graph.rows]
 
 
 def bucket_test(graph: Links, bucket: Ints, shown: Codes) -> Ints:
     """The value of everybody that follows from buckets; -1 where none does.
 
     For a value and a bucket: do the records that show the value cover different people of the bucket, as many as they
-    are? Where only one bucket passes, these people have the value.
+    are? Where only one bucket passes, these people have the value. Each connected part of the graph is looked at by
+    itself; where none contradicts another, buckets go through all of them, and what fails in one part fails in all.
     """
     found = np.full(graph.rows, -1, dtype=np.int64)
-    for value in np.unique(shown).tolist():
-        records = np.flatnonzero(shown == value)
-        covered = Ragged(graph.start, graph.member).take(records).items
-        person = np.unique(covered)
-        passing = np.flatnonzero(np.bincount(bucket[person]) == len(records))
-        if len(passing) == 1:
-            found[person[bucket[person] == passing[0]]] = value
+    pairs, place = np.unique(np.stack((_parts(graph), shown)), axis=1, return_inverse=True)
+    records = Ragged.of_owners(place.ravel(), pairs.shape[1])
+    people = [np.unique(graph.covers.take(records[pair]).items) for pair in range(len(records))]
+    passing = np.stack(
+        [
+            np.bincount(bucket[some], minlength=int(bucket.max()) + 1) == many
+            for some, many in zip(people, records.lengths, strict=True)
+        ]
+    )
+    passing = _joined(passing, pairs[1])
+    for pair in np.flatnonzero(passing.sum(axis=1) == 1).tolist():
+        found[people[pair][passing[pair][bucket[people[pair]]]]] = pairs[1][pair]
     return found
+
+
+def _joined(passing: Flags, value: Ints) -> Flags:
+    """Buckets that pass in all parts, [part and value, bucket], unless some value would be left without any."""
+    _, place = np.unique(value, return_inverse=True)
+    everywhere = np.ones((int(place.max()) + 1, passing.shape[1]), dtype=np.bool_)
+    np.logical_and.at(everywhere, place, passing)
+    return everywhere[place] if everywhere.any(axis=1).all() else passing
 
 
 # --- the graph alone
