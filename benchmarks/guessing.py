@@ -1,7 +1,8 @@
 """What an adversary finds out who learns from the release itself: does it cost a person to be in the table?
 
-This is the attack `learned` of the library on everybody in the table. Where people outside are named as well as those
-inside, it costs nobody anything to be in it.
+The attack is that of the laboratory (`oneoff.attack`, learned): from what is shown she learns how values go with
+quasi-identifiers, and of people inside she also knows the group, and that its members share its values. Where people
+outside are named as well as those inside, it costs nobody anything to be in the table.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ def guess(table: str, method: str, guarantee: str, data: str, work: str, repeats
         inside, outside = parted(table, data, 0.9, seed)
         people, others = (oneoff.read_table(frame, **roles) for frame in (inside, outside))
         release = oneoff.anonymize(people, guarantee, method=method, seed=seed, **options)
-        attacked = oneoff.attack(release, people, "learned", control=others, most=people.rows)["learned"]
-        found.append([attacked.rate.share, attacked.control.share])
+        finding = oneoff.attack(release, people, "learned", control=others, seed=seed)["learned"]
+        found.append([finding.rate.share, finding.control.share])
     within, without = np.mean(found, axis=0)
     figures = {"inside": float(within), "outside": float(without), "gain": float(within - without)}
     return figures | {"rows": people.rows, "holds": not release.broken} | _note(method, release)

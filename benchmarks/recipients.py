@@ -32,9 +32,9 @@ BLOCKS = {
         "What it costs to be in the table: an adversary who learns from the release",
         "l-diversity:5, so a ceiling of 0.20. She learns from what is shown how values go with quasi-identifiers "
         "(naive Bayes), fits her beliefs about members of a group to the values of the group (Sinkhorn), and names the "
-        "likeliest value of everybody in the table; beside it the same model for people outside. Three repeats. The "
-        "difference is what being in the table costs; what is told of people outside is what the table shows of "
-        "people like them.",
+        "likeliest value of 10,000 people in the table, in whole groups; beside it the same model for people outside. "
+        "Three repeats. The difference is what being in the table costs; what is told of people outside is what the "
+        "table shows of people like them.",
     ),
 }
 
