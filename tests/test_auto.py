@@ -71,6 +71,9 @@ def test_groups_for_k_alone_are_cut_to_be_uniform_unless_boxes_are_all_that_is_s
     assert options("k-anonymity:10", columns="box") == {"columns": "box"}
     assert options("entropy-l-diversity:2") == {}
     assert dict(choose("mondrian", promise("k-anonymity:10", many), many, {})[2]) == {}
+    rows = [[label, "*"] for label in many.quasi[1].labels.tolist()]
+    along = people(300, hierarchies={many.quasi[1].name: oneoff.Hierarchy.from_rows(rows)})
+    assert dict(choose("auto", promise("k-anonymity:10", along), along, {})[2]) == {}
 
 
 def test_where_tallies_cannot_be_had_groups_serve() -> None:

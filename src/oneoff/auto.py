@@ -39,7 +39,7 @@ def choose(name: str, model: Model, table: Table, options: Mapping[str, Any]) ->
     """
     if name == "auto":
         method, reason = _best(model, table, options)
-        return method, reason, {**_fitting(method, model, options), **options}
+        return method, reason, {**_fitting(method, model, table, options), **options}
     return *_by_name(name, model), options
 
 
@@ -52,10 +52,14 @@ def _by_name(name: str, model: Model) -> tuple[Method, str]:
     return method, "chosen by name"
 
 
-def _fitting(method: Method, model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Cuts that make columns uniform, where tallies of columns are published to count in."""
+def _fitting(method: Method, model: Model, table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Cuts that make columns uniform, where tallies of columns are published to count in.
+
+    Not where quasi-identifiers have hierarchies: who counts by their nodes does as well with cuts along these.
+    """
     uniform = method.name == "mondrian" and _identity_alone(model) and options.get("columns") != "box"
-    return {"cuts": "uniform"} if uniform else {}
+    along = any(attribute.hierarchy is not None for attribute in table.quasi)
+    return {"cuts": "uniform"} if uniform and not along else {}
 
 
 def _identity_alone(model: Model) -> bool:

@@ -142,7 +142,7 @@ def test_packing_says_what_it_is_in_the_text_too(data_dir: Path, tmp_path: Path)
         "--effort", "fast", "--seed", 1, "--out", tmp_path / "out", "--verbose",
     )  # fmt: skip
     assert answer.status == 0
-    assert answer.err.startswith(WARNING.format(guarantee))
+    assert WARNING.format(guarantee) in answer.err
     shown = " ".join(answer.out.split())
     assert "The promise holds by count against a reader" in shown
     assert "times as much" in shown, "a rare value stands out: the outlier attack is right far more often than allowed"

@@ -431,11 +431,11 @@ def test_the_audit_finds_a_wrong_tally(people: Table, release: Generalized) -> N
 
 
 def test_tallies_change_no_verdict(people: Table) -> None:
+    """But what can be learnt from the release, which is more."""
     for promise in ("k-anonymity:5", "beta-likeness:2+k-anonymity:4", "t-closeness:0.3"):
-        tally, box = (
-            oneoff.audit(
-                oneoff.anonymize(people, promise, method="mondrian", seed=1, columns=columns), people
-            ).as_dict()
+        made = {
+            columns: oneoff.anonymize(people, promise, method="mondrian", seed=1, columns=columns)
             for columns in ("tally", "box")
-        )
+        }
+        tally, box = (oneoff.audit(release, people).as_dict() | {"learned": None} for release in made.values())
         assert tally == box

@@ -1,7 +1,7 @@
 """Cuts of the quasi-identifier space that make every attribute as uniform as they can inside the pieces.
 
-A node is a slice of the rows. For every attribute the codes of the node are put in an order (numbers and hierarchies by
-place, plain categories by how common they are) and the best boundary is found that leaves enough people on both sides:
+A node is a slice of the rows. For every attribute the codes of the node are put in an order (numbers by place,
+categories by how common they are) and the best boundary is found that leaves enough people on both sides:
 the one that most lowers the impurity of that attribute, the variance of places or the Gini index of categories, each
 relative to the whole table. The attribute that gains most is cut. Rows with equal codes stay together.
 """
@@ -22,7 +22,7 @@ __all__ = ["cut_tree"]
 def cut_tree(codes: Any, place: Any, begin: Any, weight: Any, row: Any, nodes: Any, least: int) -> Any:
     """Cut the given nodes, slices nodes[i] .. nodes[i + 1] of `row`, until no cut leaves `least` people on both sides.
 
-    place[begin[j] + c] is the place of code c on its axis, negative for all codes of a plain category. `row` is put in
+    place[begin[j] + c] is the place of code c on its axis, negative for all codes of a category. `row` is put in
     the order of the pieces; returns where these begin, and the end.
     """
     n, d = codes.shape

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oneoff.table import Attribute, Table
+from oneoff.table import Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
 
 __all__ = ["uniform_pieces"]
@@ -40,18 +40,15 @@ def _numbered(row: Codes, begin: Ints) -> Codes:
 def _axes(table: Table) -> tuple[Floats, Floats]:
     """The place of every code, attribute after attribute, and what a unit of impurity of each attribute counts.
 
-    Numbers, and leaves of hierarchies, lie where the people are: the place is the share of people below. Plain
-    categories have no place, which is written -1.
+    Numbers lie where the people are: the place is the share of people below. Categories have no place, which is written
+    -1, with a hierarchy or without: the order of its leaves says too little about how alike they are.
     """
     places, weights = [], []
     for j, attribute in enumerate(table.quasi):
         share = np.bincount(table.codes[:, j], minlength=attribute.size) / table.rows
-        place = np.cumsum(share) - share / 2 if _has_order(attribute) else np.full(attribute.size, -1.0)
-        impurity = share @ place**2 - (share @ place) ** 2 if _has_order(attribute) else 1 - share @ share
+        ordered = attribute.kind == "numeric"
+        place = np.cumsum(share) - share / 2 if ordered else np.full(attribute.size, -1.0)
+        impurity = share @ place**2 - (share @ place) ** 2 if ordered else 1 - share @ share
         places.append(place)
         weights.append(1 / impurity if impurity > 0 else 0.0)
     return np.concatenate(places), np.array(weights)
-
-
-def _has_order(attribute: Attribute) -> bool:
-    return attribute.kind == "numeric" or attribute.hierarchy is not None
