@@ -108,7 +108,7 @@ def pivot(x: str, points: Sequence[tuple[str, float, float]]) -> str:
 
 
 class Page:
-    """results.md as it grows: sections of Markdown, and plots beside it."""
+    """A page of results as it grows: sections of Markdown, and plots beside it."""
 
     def __init__(self, out: Path) -> None:
         self.out, self.parts = out, list[str]()
@@ -121,8 +121,8 @@ class Page:
         line_plot(self.out / name, *given, **options)
         return name
 
-    def write(self, header: str) -> None:
-        (self.out / "results.md").write_text(header + "\n\n" + "\n\n".join(self.parts) + "\n", encoding="utf-8")
+    def write(self, header: str, name: str = "results.md") -> None:
+        (self.out / name).write_text(header + "\n\n" + "\n\n".join(self.parts) + "\n", encoding="utf-8")
 
 
 def _cell(value: Any) -> str:

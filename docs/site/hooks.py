@@ -19,6 +19,8 @@ _PAGES = (
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "benchmarks/results.md",
+    "experiments/000-heterogeneous/naive-bayes.md",
+    "experiments/001-beta-likeness/naive-bayes.md",
     "experiments/001-beta-likeness/results.md",
     "experiments/002-bucketization/results.md",
     "experiments/003-mutual-cover/results.md",
