@@ -130,9 +130,10 @@ def test_any_other_value_is_refused_or_read(key: int, value: Any, made: Path) ->
     shutil.copytree(made, copy)
     (copy / "release.json").write_text(json.dumps(whole | {name: value}))
     try:
-        oneoff.verify(copy)
+        found = oneoff.verify(copy)
     except DamagedRelease:
         return
+    assert isinstance(found.holds, bool)
 
 
 def test_a_description_that_is_far_too_long_is_not_read(public: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,9 +156,10 @@ def test_records_that_are_no_parquet_any_more(places: list[tuple[float, int]], c
         content[int(place * (len(content) - 1))] = byte
     replace_data(copy, bytes(content[: max(1, int(len(content) * min(cut, 1)))]))
     try:
-        oneoff.verify(copy)
+        found = oneoff.verify(copy)
     except DamagedRelease:
         return
+    assert isinstance(found.holds, bool)
 
 
 NUMBERS: list[Any] = [None, 0.5, 2**31 - 1, 2**62, -1]

@@ -109,8 +109,8 @@ def test_no_more_is_spent_than_there_is(epsilon: float, choices: int) -> None:
 
 @given(st.floats(0.001, 20), st.integers(1, 10**7))
 def test_opendp_accounts_for_no_more_than_is_spent(epsilon: float, most: int) -> None:
-    noise._measurement(epsilon, most)
-    noise._selection(noise.wide_enough(2 * most, epsilon), epsilon, most)
+    assert noise._measurement(epsilon, most).map(most) <= epsilon
+    assert noise._selection(noise.wide_enough(2 * most, epsilon), epsilon, most).map(most) <= epsilon
 
 
 def test_who_spends_more_is_found_out(census: Table) -> None:

@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, ItemsView
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from oneoff.releases.disk import held
 from oneoff.table import Table
 from oneoff.table.sample import sample
 from tests.command_line import oneoff as command
+from tests.releases.happening import during
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="files, signals and locks as on POSIX")
 
@@ -30,24 +30,6 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="files, signals and l
 def release(people: Table) -> oneoff.Published:
     made = oneoff.anonymize(people, "k-anonymity:5", seed=1, method="mondrian")
     return replace(made, private_half=lambda: {"seed": b"1\n"})
-
-
-class Happening(dict[str, bytes]):
-    """Files that are asked for while the folder is written."""
-
-    happening: list[Callable[[], object]]
-
-    def items(self) -> ItemsView[str, bytes]:
-        if self.happening:
-            self.happening.pop()()
-        return super().items()
-
-
-def during(release: oneoff.Published, happening: Callable[[], object]) -> oneoff.Published:
-    """The release, with something that happens while it is written."""
-    files = Happening({"seed": b"1\n"})
-    files.happening = [happening]
-    return replace(release, private_half=lambda: files)
 
 
 def modes(folder: Path) -> dict[str, int]:

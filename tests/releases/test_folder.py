@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, ItemsView
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from oneoff.releases.folder import load_release
 from oneoff.releases.private import load_links
 from oneoff.table import Table
 from oneoff.table.read import read_table
+from tests.releases.happening import during
 from tests.tables import promises, tables
 
 pytestmark = pytest.mark.usefixtures("without_pictures")
@@ -201,7 +202,7 @@ def test_what_is_put_into_a_release_during_the_run_is_kept(release: oneoff.Gener
     thesis = folder / "public" / "thesis.tex"
 
     with pytest.raises(FolderExists, match="nothing else"):
-        during(release, lambda: thesis.write_text("years of work")).write(folder, overwrite=True)
+        during(release, lambda: thesis.write_text("years of work"), "report.html").write(folder, overwrite=True)
     assert thesis.read_text() == "years of work"
 
 
@@ -212,29 +213,11 @@ def renames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr("oneoff.releases.renaming._system_call", lambda: None)
 
 
-class Happening(dict[str, bytes]):
-    """Files that are asked for while the folder is written."""
-
-    happening: list[Callable[[], object]]
-
-    def items(self) -> ItemsView[str, bytes]:
-        if self.happening:
-            self.happening.pop()()
-        return super().items()
-
-
-def during(release: oneoff.Generalized, happening: Callable[[], object]) -> oneoff.Generalized:
-    """The release, with something that happens while it is written."""
-    files = Happening({"report.html": b"1\n"})
-    files.happening = [happening]
-    return replace(release, private_half=lambda: files)
-
-
 @pytest.mark.usefixtures("renames")
 def test_of_two_runs_to_one_folder_the_second_is_refused(release: oneoff.Generalized, tmp_path: Path) -> None:
     first = replace(release, private_half=lambda: {"seed": b"1"})
     with pytest.raises(FolderExists, match="exists already"):
-        during(release, lambda: first.write(tmp_path / "out")).write(tmp_path / "out")
+        during(release, lambda: first.write(tmp_path / "out"), "report.html").write(tmp_path / "out")
     assert (tmp_path / "out" / "private" / "seed").read_bytes() == b"1"
     assert oneoff.verify(tmp_path / "out").holds
     assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing is left aside"
@@ -246,7 +229,7 @@ def test_whatever_appears_meanwhile_is_not_replaced(other: str, release: oneoff.
     folder = tmp_path / "out"
     make = {"a file": folder.touch, "a link": lambda: folder.symlink_to(tmp_path), "an empty folder": folder.mkdir}
     with pytest.raises(FolderExists, match="exists already"):
-        during(release, make[other]).write(folder)
+        during(release, make[other], "report.html").write(folder)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert folder.is_symlink() == (other == "a link")
 
@@ -255,7 +238,7 @@ def test_whatever_appears_meanwhile_is_not_replaced(other: str, release: oneoff.
 def test_the_last_of_two_that_overwrite_stays(release: oneoff.Generalized, tmp_path: Path) -> None:
     folder = release.write(tmp_path / "out")
     faster = replace(release, private_half=lambda: {"seed": b"1"})
-    during(release, lambda: faster.write(folder, overwrite=True)).write(folder, overwrite=True)
+    during(release, lambda: faster.write(folder, overwrite=True), "report.html").write(folder, overwrite=True)
     assert {path.name for path in (folder / "private").iterdir()} == {"report.html", "links.parquet", "files.txt"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing is left aside"
 

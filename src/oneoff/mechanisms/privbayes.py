@@ -26,6 +26,7 @@ import numpy as np
 
 from oneoff.errors import BadValue, MethodMismatch, RoleConflict, UnknownColumn, listing, nearest, whole_number
 from oneoff.mechanisms.budget import allowed_epsilon, lowered
+from oneoff.mechanisms.served import refuse_unknown
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Axis, Network, Spent
@@ -249,8 +250,7 @@ def _range(text: Any, numeric: dict[str, Attribute]) -> tuple[str, tuple[Any, An
 
 
 def _refuse(table: Table, model: Model, totals: str) -> None:
-    if totals not in ("unknown", "known"):
-        raise BadValue("unknown word for what is known of totals", allowed="unknown, known", got=repr(totals))
+    refuse_unknown("word for what is known of totals", totals, ("unknown", "known"))
     if table.keep or table.sensitive is None:
         raise RoleConflict(
             "rows of people who do not exist have nothing to keep, and need a sensitive column",

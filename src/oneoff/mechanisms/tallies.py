@@ -28,6 +28,7 @@ from oneoff.errors import (
     whole_number,
 )
 from oneoff.mechanisms.budget import allowed_epsilon, lowered
+from oneoff.mechanisms.served import refuse_unknown
 from oneoff.mechanisms.task import Report
 from oneoff.mechanisms.uniform import uniform_pieces
 from oneoff.models import Model
@@ -173,8 +174,7 @@ def _smallest_cell(model: Model, table: Table, cells: int | str | None) -> int:
 
 
 def _refuse(table: Table, model: Model, totals: str) -> None:
-    if totals not in ("unknown", "known"):
-        raise BadValue("unknown word for what is known of totals", allowed="unknown, known", got=repr(totals))
+    refuse_unknown("word for what is known of totals", totals, ("unknown", "known"))
     if table.keep or table.sensitive is None:
         raise RoleConflict(
             "columns that travel with the sensitive value are values, too, and cannot be kept beside noisy counts",
