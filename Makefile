@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast explore fuzz check docs bench scoreboard constraints clean
+.PHONY: help setup demo test test-fast explore fuzz check docs bench scoreboard experiments constraints clean
 
 help: ## show this page
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ bench: $(READY) ## measure speed, memory and loss; writes benchmarks/results.md
 
 scoreboard: $(READY) ## every method against every attack on OCC and ADULT; writes docs/explanation/scoreboard.md
 	$(BIN)/python benchmarks/scoreboard.py $(ARGS)
+
+experiments: $(READY) ## the figures of the five papers at full size; ONEOFF_DATA names the real tables; writes experiments/
+	$(BIN)/oneoff reproduce all --full --out experiments $(ARGS)
 
 constraints: $(READY) ## write the installed versions to constraints.txt
 	$(BIN)/python -m pip list --format freeze --exclude-editable | grep -viE '^(pip|setuptools|wheel)==' > constraints.txt

@@ -10,6 +10,7 @@ from oneoff.cli.attacking import attack
 from oneoff.cli.choosing import compare, methods, profile
 from oneoff.cli.judging import audit, check, verify
 from oneoff.cli.publishing import anonymize, demo
+from oneoff.cli.reproducing import reproduce
 from oneoff.cli.using import query, utility
 
 __all__ = ["app"]
@@ -56,5 +57,5 @@ def _options(
     pass
 
 
-for _command in (demo, profile, anonymize, audit, attack, verify, check, utility, query, compare, methods):
+for _command in (demo, profile, anonymize, audit, attack, verify, check, utility, query, compare, methods, reproduce):
     app.command()(_command)
