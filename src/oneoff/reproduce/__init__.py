@@ -28,6 +28,7 @@ def experiment(name: str) -> Experiment:
         if name in (whole, whole[:3], whole[4:]):
             found: Experiment = import_module(f"oneoff.reproduce.{module}").EXPERIMENT
             return found
+    words = [*PAPERS, *(whole[4:] for whole in PAPERS)]
     raise BadValue(
-        f"there is no experiment {name!r}", allowed=", ".join([*PAPERS, "all"]), got=name, hint=nearest(name, PAPERS)
+        f"there is no experiment {name!r}", allowed=", ".join([*PAPERS, "all"]), got=name, hint=nearest(name, words)
     )
