@@ -19,11 +19,12 @@ _PAGES = (
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "benchmarks/results.md",
-    "experiments/000-heterogeneous/naive-bayes.md",
-    "experiments/001-beta-likeness/naive-bayes.md",
+    "experiments/README.md",
+    "experiments/000-heterogeneous/results.md",
     "experiments/001-beta-likeness/results.md",
     "experiments/002-bucketization/results.md",
     "experiments/003-mutual-cover/results.md",
+    "experiments/004-ring/results.md",
 )
 
 
