@@ -55,7 +55,7 @@ OPTIONS = {
     ),
     "mondrian": st.fixed_dictionaries(
         {
-            "cuts": st.sampled_from(["strict", "relaxed"]),
+            "cuts": st.sampled_from(["strict", "relaxed", "median"]),
             "numeric_as": st.sampled_from(["range", "set"]),
             "effort": st.sampled_from(["fast", "balanced", "best"]),
             "columns": st.sampled_from(["tally", "tally", "box"]),

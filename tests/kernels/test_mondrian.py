@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oneoff.kernels.mondrian import DONE, GROUPS, NODES, TIES, cut, working_space
-from oneoff.kernels.space import KIND, SET, span_loss
+from oneoff.kernels.mondrian import DONE, GROUPS, MEDIAN, NODES, RELAXED, TIES, cut, working_space
+from oneoff.kernels.space import KIND, SET, in_units, span_loss
 from oneoff.mechanisms.partitioning import mondrian
 from oneoff.mechanisms.space import lexicographic, space_of
 from oneoff.models import BetaLikeness, Counts, DistinctLDiversity, KAnonymity, LDiversity, Model, Prior, TCloseness
@@ -113,6 +113,29 @@ class Twin:
         return total
 
 
+class MedianTwin(Twin):
+    """Algorithm 2 of paper 003: the widest attribute, behind its median; the next one where that is not allowed."""
+
+    def best(self, rows: Rows, through_ties: bool) -> Split | None:
+        for j in sorted(range(len(self.table.quasi)), key=lambda j: (-self.width(rows, j), self.table.quasi[j].size)):
+            codes = self.table.codes[rows, j].tolist()
+            order = self.order(codes, j)
+            places = [order.index(code) for code in codes]
+            median = sorted(places)[(len(rows) - 1) // 2]
+            if median == max(places):
+                median -= 1
+            small = [r for r, place in zip(rows, places, strict=True) if place <= median]
+            big = [r for r, place in zip(rows, places, strict=True) if place > median]
+            if small and big and self.fits([small, big], 1):
+                return small, big
+        return None
+
+    def width(self, rows: Rows, j: int) -> int:
+        """Normalized, in whole numbers."""
+        codes = self.table.codes[rows, j]
+        return in_units(span_loss(self.space, j, int(codes.min()), int(codes.max()), len(set(codes.tolist()))))
+
+
 MODELS = st.sampled_from(
     [
         KAnonymity(1),
@@ -145,9 +168,16 @@ def test_cuts_are_those_of_the_twin(
     assert made.group.tolist() == twin.groups()
 
 
+@examples(150)
+@given(table=tables(), model=MODELS)
+def test_median_cuts_are_those_of_the_twin(table: Table, model: Model) -> None:
+    assume(model.holds(Counts.of(table.counts), table.counts))
+    assert mondrian(table, model, cuts="median").group.tolist() == MedianTwin(table, model, False, 0, []).groups()
+
+
 @examples(40)
-@given(table=tables(), model=MODELS, budget=st.sampled_from([1, 10, 2**40]))
-def test_cuts_may_be_interrupted(table: Table, model: Model, budget: int) -> None:
+@given(table=tables(), model=MODELS, budget=st.sampled_from([1, 10, 2**40]), median=st.booleans())
+def test_cuts_may_be_interrupted(table: Table, model: Model, budget: int, median: bool) -> None:
     """Called until nothing is left to cut, with ties in the order of the table."""
     assume(model.holds(Counts.of(table.counts), table.counts))
     n, space, rule = table.rows, space_of(table), model.rule(table.counts, table.rows)
@@ -155,9 +185,21 @@ def test_cuts_may_be_interrupted(table: Table, model: Model, budget: int) -> Non
     codes, group, stack = table.codes.copy(), np.full(n, -1, np.int32), np.zeros((n + 2, 2), np.int64)
     stack[0], cursor, calls = (0, n), np.array([1, 0, 0, 0]), 0
     while cursor[NODES] > 0:
-        cut(codes, np.empty_like(codes), space, rule, stack, cursor, group, work, True, 64, budget)
+        cut(
+            codes,
+            np.empty_like(codes),
+            space,
+            rule,
+            stack,
+            cursor,
+            group,
+            work,
+            MEDIAN if median else RELAXED,
+            64,
+            budget,
+        )
         calls += 1
-    assert group.tolist() == Twin(table, model, True, 64, list(range(n))).groups()
+    assert group.tolist() == (MedianTwin if median else Twin)(table, model, not median, 64, list(range(n))).groups()
     assert cursor[GROUPS] == group.max() + 1
     assert cursor[DONE] == n
     assert calls == 1 if budget > n * n else calls >= group.max() + 1 or budget > 1

@@ -6,7 +6,8 @@ hierarchies by code, plain categories by how common they are), the boundaries be
 the promise are found in one sweep, and the most promising of those are tried: the one nearest the median, the one
 that is best for this attribute alone, and in small nodes all of them. The cut with the least loss over all
 attributes is made. Relaxed nodes that no boundary divides are also cut through ties, which a fixed order of the rows
-by their quasi-identifiers decides.
+by their quasi-identifiers decides. Median nodes have one boundary for each attribute, and take the widest one whose
+halves keep the promise.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from numba import njit
 
 from oneoff.kernels.rules import allows
 from oneoff.kernels.sort import sort_ints
-from oneoff.kernels.space import ABOVE_ALL, KIND, OFFSET, SET, span_loss
+from oneoff.kernels.space import ABOVE_ALL, KIND, OFFSET, SET, SIZE, in_units, span_loss
 
-__all__ = ["cut", "working_space"]
+__all__ = ["MEDIAN", "RELAXED", "STRICT", "cut", "working_space"]
 
+STRICT, RELAXED, MEDIAN = range(3)  # kinds of cuts
 TIES = 24  # about how many positions are tried when a node is cut through ties
 
 
@@ -48,7 +50,7 @@ def working_space(values: Any, tie: Any, all_codes: int, many_values: int) -> An
 
 @njit(cache=True)
 def cut(
-    codes: Any, spare: Any, space: Any, rule: Any, stack: Any, cursor: Any, group: Any, work: Any, relaxed: bool,
+    codes: Any, spare: Any, space: Any, rule: Any, stack: Any, cursor: Any, group: Any, work: Any, cuts: int,
     thorough: int, budget: int,
 ) -> None:  # fmt: skip
     """Cut nodes from the stack until it is empty or about `budget` rows were looked at.
@@ -64,7 +66,9 @@ def cut(
         at = np.int64(0)
         if last - first >= 2 * rule.least_size and last - first > 1:
             many = _tally(rule, first, last, work)
-            for through_ties in range(2 if relaxed else 1):
+            if cuts == MEDIAN:
+                at = _median_cut(codes, space, rule, first, last, many, work)
+            for through_ties in range((1, 2, 0)[cuts]):
                 if at == 0:
                     at = _best_cut(codes, space, rule, through_ties, first, last, many, cursor, thorough, work)
             for i in range(many):
@@ -160,6 +164,72 @@ def _best_cut(
                 for i in range(first, last):
                     work[BEST, i] = work[PLACE, i] < at
     return split
+
+
+@njit(cache=True)
+def _median_cut(codes: Any, space: Any, rule: Any, first: int, last: int, many: int, work: Any) -> int:
+    """How many rows go left when the widest attribute with an admissible cut is cut behind its median, 0 without one.
+
+    Where nobody is above the median, the cut lies before it. Of equally wide attributes the one with the smaller domain
+    comes first.
+    """
+    width = np.empty(codes.shape[1], np.int64)
+    for j in range(len(width)):
+        distinct = _order_codes(codes, space.attribute[j, KIND], first, last, j, work)
+        width[j] = in_units(span_loss(space, j, work[ORDER, 0], work[ORDER, distinct - 1], distinct))
+        if distinct == 1:
+            width[j] = -1
+    for _ in range(len(width)):
+        j = 0
+        for other in range(1, len(width)):
+            wider = width[other] - width[j]
+            if wider > 0 or (wider == 0 and space.attribute[other, SIZE] < space.attribute[j, SIZE]):
+                j = other
+        if width[j] < 0:
+            break
+        width[j] = -1
+        at = _behind_median(codes, space.attribute[j, KIND], first, last, j, rule.by_value, work)
+        if _halves_keep(rule, at, last - first, many, work):
+            for r in range(first, last):
+                work[BEST, r] = work[PLACE, r] < at
+            return at
+    return 0
+
+
+@njit(cache=True)
+def _behind_median(codes: Any, kind: int, first: int, last: int, j: int, by_value: bool, work: Any) -> int:
+    """Place all rows by attribute j, which has two codes at least; how many lie up to the median."""
+    distinct = _order_codes(codes, kind, first, last, j, work)
+    _place_by_slot(codes, first, last, j, distinct, by_value, work)
+    i = 1
+    while i < distinct - 1 and 2 * work[EDGES, i] < last - first:
+        i += 1
+    return work[EDGES, i]
+
+
+@njit(cache=True)
+def _halves_keep(rule: Any, at: int, size: int, many: int, work: Any) -> bool:
+    """Do the first `at` rows by place, and the others, keep the promise?"""
+    left, right, touched = work[LEFT], work[RIGHT], work[TOUCHED]
+    if at < rule.least_size or size - at < rule.least_size:
+        return False
+    if not rule.by_value:
+        return True
+    for r in range(at):
+        left[work[BY_PLACE, r]] += 1
+        right[work[BY_PLACE, r]] -= 1
+    kept = allows(rule, left, touched, many, at) and allows(rule, right, touched, many, size - at)
+    _put_back(many, work)
+    return kept
+
+
+@njit(cache=True)
+def _put_back(many: int, work: Any) -> None:
+    """The values of the left half go back to the node."""
+    for i in range(many):
+        v = work[TOUCHED, i]
+        work[RIGHT, v] += work[LEFT, v]
+        work[LEFT, v] = 0
 
 
 @njit(cache=True)
@@ -269,10 +339,7 @@ def _candidates(
             own += (size - at) * span_loss(space, j, work[ORDER, i], work[ORDER, pieces - 1], pieces - i)
             if own < lightest_loss:
                 lightest, lightest_loss = at, own
-    for i in range(many):
-        v = work[TOUCHED, i]
-        right[v] += left[v]
-        left[v] = 0
+    _put_back(many, work)
     for at in (nearest, lightest):
         if at > 0 and (found == 0 or out[0] != at):
             out[found] = at

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, MethodMismatch
-from oneoff.mechanisms.partitioning import mondrian
+from oneoff.mechanisms.partitioning import dmondrian, mondrian
 from oneoff.models import BetaLikeness, Counts, DistinctLDiversity, KAnonymity, LDiversity, Model, TCloseness
 from oneoff.plans import Partition
 from oneoff.table import Attribute, Table
@@ -124,6 +124,47 @@ def test_uniform_cuts_see_no_values_and_keep_equal_people_together(table: Table,
 def test_uniform_cuts_promise_nothing_about_values(people: Table) -> None:
     with pytest.raises(MethodMismatch, match="identity alone"):
         mondrian(people, LDiversity(2), cuts="uniform")
+
+
+def plane(points: list[tuple[int, int]], sensitive: list[int]) -> Table:
+    """People with two numbers each."""
+    columns = [np.unique(column, return_inverse=True) for column in np.array(points).T]
+    codes = np.stack([each for _, each in columns], axis=1).astype(np.int32)
+    quasi = tuple(Attribute(name, "numeric", labels) for name, (labels, _) in zip("xy", columns, strict=True))
+    marks = np.array(sensitive, dtype=np.int32)
+    return Table(quasi, codes, Attribute("s", "numeric", np.unique(marks)), marks)
+
+
+def test_median_cuts_lie_behind_the_median_even_where_another_cut_loses_less() -> None:
+    table = line([1, 2, 3, 4, 50, 51])
+    assert groups_of(mondrian(table, KAnonymity(2), cuts="median")) == {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
+    assert groups_of(mondrian(table, KAnonymity(2))) > {frozenset({4, 5})}
+
+
+def test_where_nobody_is_above_the_median_the_cut_lies_before_it() -> None:
+    table = line([1, 2, 2, 2, 2, 2])
+    assert groups_of(mondrian(table, KAnonymity(1), cuts="median")) == {frozenset({0}), frozenset({1, 2, 3, 4, 5})}
+
+
+def test_of_equally_wide_attributes_the_one_with_fewer_values_is_cut_first() -> None:
+    table = plane([(1, 1), (2, 9), (3, 1), (4, 9)], [0, 1, 2, 3])
+    assert groups_of(mondrian(table, KAnonymity(2), cuts="median")) == {frozenset({0, 2}), frozenset({1, 3})}
+
+
+def test_the_next_attribute_is_cut_where_the_median_of_the_widest_would_break_the_promise() -> None:
+    # both are as wide; x comes first and divides 0s from 1s, y has both on either side
+    points = [(1, 1), (2, 3), (3, 2), (4, 4)]
+    table = plane(points, [0, 0, 1, 1])
+    assert groups_of(mondrian(table, DistinctLDiversity(2), cuts="median")) == {frozenset({0, 2}), frozenset({1, 3})}
+    assert groups_of(mondrian(table, KAnonymity(2), cuts="median")) == {frozenset({0, 1}), frozenset({2, 3})}
+
+
+def test_median_cuts_of_dmondrian(people: Table) -> None:
+    model = BetaLikeness(4)
+    found = dmondrian(people, model, cuts="median")
+    assert model.holds(Counts.of_groups(found.group, people.values), people.counts)
+    with pytest.raises(BadValue, match="uniform"):
+        dmondrian(people, model, cuts="uniform")  # type: ignore[arg-type]
 
 
 def test_deterministic(people: Table) -> None:

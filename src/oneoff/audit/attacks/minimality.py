@@ -6,7 +6,8 @@ run on it, gives the release.
 
 At any size a group of mondrian tells something by itself: it was not cut, so every cut of it was refused. Values change
 places inside the group, and only worlds count in which all of its cuts stay refused. Cuts of the larger boxes that
-were refused before tell more; they are left out, so that who tries this is weaker than who tries all worlds.
+were refused before tell more; they are left out, so that who tries this is weaker than who tries all worlds. With
+cuts=median only cuts at medians were refused, which a release does not say: she then believes what need not be so.
 """
 
 from __future__ import annotations
