@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 
 from oneoff.kernels import queries as kernels
 
-Queries = tuple[Any, Any, Any]
+Queries = tuple[Any, Any, Any, Any]
+NO_SETS = np.zeros((0, 0, 0), dtype=np.bool_)
 
 
-def some_queries(rng: np.random.Generator, sizes: list[int], values: int, number: int = 6) -> Queries:
-    """(named, low, high) of queries on none to all columns; what means nothing is out of any domain."""
+def some_queries(
+    rng: np.random.Generator, sizes: list[int], values: int, number: int = 6, *, sets: bool = False
+) -> Queries:
+    """(named, low, high, inside) of queries on none to all columns; what means nothing is out of any domain."""
     named = np.full((number, len(sizes)), -1)
     low, high = np.full((2, number, len(sizes) + 1), 10**6)
     for q in range(number):
@@ -24,12 +27,20 @@ def some_queries(rng: np.random.Generator, sizes: list[int], values: int, number
             named[q, i] = j
             low[q, i], high[q, i] = np.sort(rng.integers(0, sizes[j], 2))
         low[q, -1], high[q, -1] = np.sort(rng.integers(0, values, 2))
-    return named, low, high
+    if not sets:
+        return named, low, high, NO_SETS
+    inside = rng.random((number, len(sizes) + 1, max([values, *sizes]) + 1)) < 0.5
+    inside[:, :, -1] = False
+    return named, low, high, inside
 
 
-def conditions(queries: Queries, q: int) -> list[tuple[int, int, int]]:
-    named, low, high = queries
-    return [(int(j), int(low[q, i]), int(high[q, i])) for i, j in enumerate(named[q]) if j >= 0]
+def wanted(queries: Queries, q: int, i: int) -> list[int]:
+    _, low, high, inside = queries
+    return np.flatnonzero(inside[q, i]).tolist() if len(inside) else list(range(low[q, i], high[q, i] + 1))
+
+
+def conditions(queries: Queries, q: int) -> list[tuple[int, list[int]]]:
+    return [(int(j), wanted(queries, q, i)) for i, j in enumerate(queries[0][q]) if j >= 0]
 
 
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(0, 3), st.integers(1, 5))
@@ -72,11 +83,17 @@ def test_weights_below_an_edge(seed: int, boxes: int, rows: int) -> None:
             assert found[r, b] == sum(weight[e] for e in entries if place[e] <= r)
 
 
-@given(st.integers(0, 2**32), st.integers(1, 12), st.lists(st.integers(1, 4), max_size=3), st.integers(1, 3))
-def test_records_one_by_one(seed: int, records: int, sizes: list[int], values: int) -> None:
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 12),
+    st.lists(st.integers(1, 4), max_size=3),
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_records_one_by_one(seed: int, records: int, sizes: list[int], values: int, sets: bool) -> None:
     rng = np.random.default_rng(seed)
-    columns = np.array([rng.integers(0, size, records) for size in sizes], dtype=np.int32).reshape(-1, records)
-    value, queries = rng.integers(0, values, records).astype(np.int32), some_queries(rng, sizes, values)
+    columns = np.array([rng.integers(-1, size, records) for size in sizes], dtype=np.int32).reshape(-1, records)
+    value, queries = rng.integers(0, values, records).astype(np.int32), some_queries(rng, sizes, values, sets=sets)
     lists = rng.integers(1, 4)
     row = np.sort(rng.integers(0, lists, records))
     begin, share = np.searchsorted(row, np.arange(lists + 1)), rng.random(lists * values)
@@ -85,30 +102,33 @@ def test_records_one_by_one(seed: int, records: int, sizes: list[int], values: i
     kernels.records_meant(columns, value, *queries, found)
     kernels.weights_meant(columns, begin, shown, *queries, weighed)
     for q in range(6):
-        low, high = queries[1][q, -1], queries[2][q, -1]
-        meant = [i for i in range(records) if all(a <= columns[j, i] <= b for j, a, b in conditions(queries, q))]
-        assert found[q].tolist() == [len(meant), sum(low <= value[i] <= high for i in meant)]
-        weights = sum(share.reshape(lists, values)[row[i], low : high + 1].sum() for i in meant)
+        fit = [v for v in wanted(queries, q, -1) if v < values]
+        meant = [i for i in range(records) if all(columns[j, i] in codes for j, codes in conditions(queries, q))]
+        assert found[q].tolist() == [len(meant), sum(value[i] in fit for i in meant)]
+        weights = sum(share.reshape(lists, values)[row[i], fit].sum() for i in meant)
         assert weighed[q] == pytest.approx([len(meant), weights])
 
 
-def test_more_records_than_a_block() -> None:
+@pytest.mark.parametrize("sets", [False, True])
+def test_more_records_than_a_block(sets: bool) -> None:
     """Whole blocks and what is left over."""
     rng = np.random.default_rng(1)
     columns, value = rng.integers(0, 9, (2, 10_001)).astype(np.int32), rng.integers(0, 5, 10_001).astype(np.int32)
-    named, low, high = some_queries(rng, [9, 9], 5, 20)
+    queries = some_queries(rng, [9, 9], 5, 20, sets=sets)
     found = np.zeros((20, 2), dtype=np.int64)
-    kernels.records_meant(columns, value, named, low, high, found)
+    kernels.records_meant(columns, value, *queries, found)
     for q in range(20):
         meant = np.ones(len(value), dtype=bool)
-        for j, a, b in conditions((named, low, high), q):
-            meant &= (columns[j] >= a) & (columns[j] <= b)
-        both = meant & (value >= low[q, -1]) & (value <= high[q, -1])
+        for j, codes in conditions(queries, q):
+            meant &= np.isin(columns[j], codes)
+        both = meant & np.isin(value, wanted(queries, q, -1))
         assert found[q].tolist() == [meant.sum(), both.sum()]
 
 
-@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 3), st.integers(1, 4))
-def test_people_with_the_codes_asked_for_have_other_values(seed: int, cells: int, columns: int, values: int) -> None:
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 3), st.integers(1, 4), st.booleans())
+def test_people_with_the_codes_asked_for_have_other_values(
+    seed: int, cells: int, columns: int, values: int, sets: bool
+) -> None:
     """Person by person, in cells that list everybody; of columns not asked about all codes count."""
     rng, width = np.random.default_rng(seed), 4
     codes = [rng.integers(0, width, (rng.integers(1, 6), columns)) for _ in range(cells)]
@@ -122,15 +142,18 @@ def test_people_with_the_codes_asked_for_have_other_values(seed: int, cells: int
             count += many.tolist()
         start[j, cells] = len(code)
     queries, expected = np.full((6, 2 + 3 * columns), -1), np.zeros(6)
+    inside = rng.random((6, columns, width)) < 0.5 if sets else NO_SETS
     for q in range(6):
         low, high = np.sort(rng.integers(0, values, 2))
         queries[q, :2] = low, high + 1
         chosen = rng.permutation(columns)[: rng.integers(0, columns + 1)].tolist()
-        ends = {j: np.sort(rng.integers(0, width, 2)) for j in chosen}
+        allowed = dict[int, Any]()
         for place, j in enumerate(chosen):
-            queries[q, 2 + 3 * place : 5 + 3 * place] = j, ends[j][0] + j * width, ends[j][1] + j * width + 1
+            a, b = (0, width - 1) if sets else np.sort(rng.integers(0, width, 2))
+            queries[q, 2 + 3 * place : 5 + 3 * place] = j, a + j * width, b + j * width + 1
+            allowed[j] = np.flatnonzero(inside[q, place]) if sets else np.arange(a, b + 1)
         for c, members in enumerate(codes):
-            fits = {j: (a <= members[:, j]) & (members[:, j] <= b) for j, (a, b) in ends.items()}
+            fits = {j: np.isin(members[:, j], codes_of) for j, codes_of in allowed.items()}
             if all(each.any() for each in fits.values()):
                 share = level[c] + sum(
                     effect[members[fits.get(j, slice(None)), j] + j * width].mean(axis=0) for j in range(columns)
@@ -145,5 +168,5 @@ def test_people_with_the_codes_asked_for_have_other_values(seed: int, cells: int
     )
     below = [np.concatenate((np.zeros((len(each), 1)), np.cumsum(each, axis=1)), axis=1) for each in (together, effect)]
     found = np.zeros(6)
-    kernels.add_fitted(start, np.array(code), np.array(count), *below, queries, found)
+    kernels.add_fitted(start, np.array(code), np.array(count), *below, queries, inside, found)
     assert found == pytest.approx(expected, abs=1e-9)

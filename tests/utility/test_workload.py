@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -11,43 +12,62 @@ import oneoff
 from oneoff.errors import BadValue
 from oneoff.releases import Published
 from oneoff.table import Table
+from oneoff.utility import workload
 from oneoff.utility.counting import people_meant
-from oneoff.utility.workload import Workload, query_errors, random_queries
+from oneoff.utility.standard import overall_counts
+from oneoff.utility.workload import Predicates, Workload, estimated_counts, query_errors, random_queries
 from tests.tables import examples, tables
+
+
+def wanted(queries: Workload, q: int, i: int) -> list[int]:
+    """The codes that query q asks for in its column i, which is -1 for the value."""
+    if queries.inside is not None:
+        return np.flatnonzero(queries.inside[q, i]).tolist()
+    return list(range(queries.low[q, i], queries.high[q, i] + 1))
 
 
 def question(queries: Workload, q: int, table: Table) -> dict[str, list[object]]:
     """Query q as a recipient would write it."""
     columns = queries.columns[int(queries.subset[q])]
     assert table.sensitive is not None
-    attributes = [*(table.quasi[j] for j in columns), table.sensitive]
-    low, high = queries.low[q], queries.high[q]
-    return {a.name: a.labels[low[i] : high[i] + 1].tolist() for i, a in enumerate(attributes)}
+    asked = {table.quasi[j]: wanted(queries, q, i) for i, j in enumerate(columns)}
+    asked[table.sensitive] = wanted(queries, q, -1)
+    return {attribute.name: attribute.labels[codes].tolist() for attribute, codes in asked.items()}
 
 
 def truth(queries: Workload, q: int, table: Table) -> int:
-    meant = (table.values >= queries.low[q, -1]) & (table.values <= queries.high[q, -1])
+    meant = np.isin(table.values, wanted(queries, q, -1))
     for i, j in enumerate(queries.columns[int(queries.subset[q])]):
-        meant &= (table.codes[:, j] >= queries.low[q, i]) & (table.codes[:, j] <= queries.high[q, i])
+        meant &= np.isin(table.codes[:, j], wanted(queries, q, i))
     return int(meant.sum())
 
 
+MADE = (
+    (
+        "mondrian",
+        "k-anonymity:2",
+        {"numeric_as": "set"},
+    ),  # so that "evenly spread" is the same in both ways of counting
+    ("mondrian", "k-anonymity:2", {"numeric_as": "set", "columns": "box"}),
+    ("perturbation", "beta-likeness:1", {}),
+    ("baseline", "beta-likeness:1", {}),
+)
+
+
 @examples(60)
-@given(tables(), st.integers(0, 1000), st.data())
-def test_errors_are_those_of_one_question_at_a_time(table: Table, seed: int, data: st.DataObject) -> None:
+@given(tables(), st.integers(0, 1000), st.sampled_from(("intervals", "sets")), st.data())
+def test_errors_are_those_of_one_question_at_a_time(
+    table: Table, seed: int, predicates: Predicates, data: st.DataObject
+) -> None:
     assume(table.sensitive is not None)
-    attributes = data.draw(st.integers(1, len(table.quasi)))
-    queries = random_queries(table, 12, attributes=attributes, selectivity=0.3, rng=np.random.default_rng(seed))
+    attributes, rng = data.draw(st.integers(1, len(table.quasi))), np.random.default_rng(seed)
+    queries = random_queries(table, 12, attributes=attributes, selectivity=0.3, predicates=predicates, rng=rng)
     exact = [truth(queries, q, table) for q in range(len(queries))]
     assert people_meant(table.codes, table.values, queries)[:, 1].tolist() == exact
     assume(any(exact))
-    for method, guarantee in (
-        ("mondrian", "k-anonymity:2"),
-        ("perturbation", "beta-likeness:1"),
-        ("baseline", "beta-likeness:1"),
-    ):
+    for method, guarantee, options in MADE:
         try:
-            release: Published = oneoff.anonymize(table, guarantee, method=method, seed=seed, **_sets(method))
+            release: Published = oneoff.anonymize(table, guarantee, method=method, seed=seed, **options)
         except oneoff.errors.OneoffError:
             continue
         errors = [
@@ -61,11 +81,6 @@ def test_errors_are_those_of_one_question_at_a_time(table: Table, seed: int, dat
         assert measured.mean == pytest.approx(np.mean(errors), abs=1e-5)
 
 
-def _sets(method: str) -> dict[str, str]:
-    """Sets of numbers, so that "evenly spread" means the same to both ways of counting."""
-    return {"numeric_as": "set"} if method == "mondrian" else {}
-
-
 def test_queries_are_as_long_as_their_selectivity_says() -> None:
     table = oneoff.read_table(oneoff.sample(500, seed=1), quasi=["age", "gender"], sensitive="occupation")
     queries = random_queries(table, 50, attributes=1, selectivity=0.25, rng=np.random.default_rng(1))
@@ -77,9 +92,82 @@ def test_queries_are_as_long_as_their_selectivity_says() -> None:
 
 def test_impossible_workloads_are_refused() -> None:
     table = oneoff.read_table(oneoff.sample(50, seed=1), quasi=["age", "gender"], sensitive="occupation")
-    for wrong in ({"attributes": 3}, {"attributes": 0}, {"selectivity": 0.0}, {"selectivity": 2.0}):
+    for wrong in (
+        {"attributes": 3},
+        {"attributes": 0},
+        {"selectivity": 0.0},
+        {"selectivity": 2.0},
+        {"predicates": "regions"},
+    ):
         with pytest.raises(BadValue):
             random_queries(table, 5, rng=np.random.default_rng(1), **wrong)  # type: ignore[arg-type]
     lonely = oneoff.read_table(oneoff.sample(50, seed=1), quasi=["age", "gender"])
     with pytest.raises(BadValue, match="sensitive"):
         random_queries(lonely, 5, rng=np.random.default_rng(1))
+
+
+def test_sets_are_as_large_as_their_selectivity_says_and_any_values() -> None:
+    table = oneoff.read_table(oneoff.sample(500, seed=1), quasi=["age", "gender"], sensitive="occupation")
+    rng = np.random.default_rng(1)
+    queries = random_queries(table, 400, attributes=1, selectivity=0.25, predicates="sets", rng=rng)
+    assert queries.inside is not None
+    sizes = np.array([[table.quasi[j[0]].size, table.counts.size] for j in queries.columns])[queries.subset]
+    assert (queries.inside.sum(axis=2) == np.ceil(sizes / 2)).all()
+    assert (queries.high + 1 == sizes).all()
+    code = np.arange(queries.inside.shape[2])
+    assert not queries.inside[code >= sizes[:, :, None]].any()
+    often = queries.inside[:, -1, : table.counts.size].mean(axis=0)
+    assert np.abs(often - 0.5).max() < 0.1  # every value as often as another
+    first = random_queries(table, 5, predicates="sets", attributes=2, rng=np.random.default_rng(2))
+    again = random_queries(table, 5, predicates="sets", attributes=2, rng=np.random.default_rng(2))
+    assert np.array_equal(np.asarray(first.inside), np.asarray(again.inside))
+
+
+def test_sets_that_are_intervals_are_answered_as_intervals_are() -> None:
+    """By every kind of release, more queries than are done at once."""
+    table = oneoff.read_table(oneoff.sample(300, seed=1), quasi=["age", "gender", "marital"], sensitive="occupation")
+    queries = random_queries(table, 600, attributes=2, selectivity=0.3, rng=np.random.default_rng(1))
+    widths = [[table.quasi[j].size for j in each] + [len(table.counts)] for each in queries.columns]
+    sizes = np.array(widths)[queries.subset]
+    code = np.arange(sizes.max() + 1)
+    inside = (code >= queries.low[:, :, None]) & (code <= queries.high[:, :, None])
+    sets = Workload(queries.columns, queries.subset, np.zeros_like(sizes), sizes - 1, inside)
+    meant = people_meant(table.codes, table.values, queries)
+    assert np.array_equal(people_meant(table.codes, table.values, sets), meant)
+    assert overall_counts(table, sets, meant[:, 0]) == pytest.approx(overall_counts(table, queries, meant[:, 0]))
+    for method, guarantee, options in (*MADE, *OTHERS):
+        release = oneoff.anonymize(table, guarantee, method=method, seed=1, **options)
+        found, expected = (estimated_counts(release, table, each) for each in (sets, queries))
+        assert expected.sum() > 0
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-4), method
+
+
+OTHERS = (
+    ("mondrian", "beta-likeness:2", {}),  # ranges of ages
+    ("mondrian", "beta-likeness:2", {"columns": "box"}),
+    ("tallies", "beta-likeness:2", {}),
+    ("exact-size", "f-privacy:theta=8,base=0.02", {}),
+    ("mutual-cover", "delta-probability:0.5", {}),
+)
+
+
+def test_a_set_of_numbers_means_none_between_them() -> None:
+    """People who do not exist may have ages that nobody has."""
+    people = polars.DataFrame({"age": [20, 21, 37, 40, 60, 75] * 30, "ill": ["no", "yes", "yes"] * 60})
+    table = oneoff.read_table(people, quasi=["age"], sensitive="ill")
+    release = oneoff.anonymize(table, "beta-likeness:2", method="privbayes", seed=1)
+    rng = np.random.default_rng(1)
+    queries = random_queries(table, 30, attributes=1, selectivity=0.3, predicates="sets", rng=rng)
+    assert release.sensitive is not None
+    assert not np.isin(release.quasi[0].labels, table.quasi[0].labels).all()
+    own, ill = release.quasi[0].labels[release.codes[:, 0]], release.sensitive.labels[release.values]
+    for q, found in enumerate(estimated_counts(release, table, queries).tolist()):
+        asked = question(queries, q, table)
+        assert found == np.sum(np.isin(own, asked["age"]) & np.isin(ill, asked["ill"]))
+
+
+def test_sets_of_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = oneoff.read_table(oneoff.sample(50, seed=1), quasi=["age", "gender"], sensitive="occupation")
+    monkeypatch.setattr(workload, "_MOST_MARKS", 100)
+    with pytest.raises(BadValue, match="too many values for sets"):
+        random_queries(table, 5, predicates="sets", attributes=1, rng=np.random.default_rng(1))

@@ -53,15 +53,18 @@ def add_expected(share: Any, people: Any, queries: Any, found: Any) -> None:
 
 
 @njit(cache=True)
-def add_fitted(start: Any, code: Any, count: Any, people: Any, effect: Any, queries: Any, found: Any) -> None:
+def add_fitted(
+    start: Any, code: Any, count: Any, people: Any, effect: Any, queries: Any, inside: Any, found: Any
+) -> None:
     """The same over cells whose people differ: who has code c has a value by effect[c] more often than others.
 
     start[j, b]     where the codes of cell b in column j begin, numbered through over columns, with how many have them
     people[b, v]    people of cell b with a value below v, as far as is known of all of them together
     effect[c, v]    by how much the share of people with a value below v is larger among those with code c
     queries[q]      values from and below, then of each column asked about its number, codes from and below; -1 ends it
+    inside          with a row for every query: which of these codes, the first of them being 0, query q asks for
     """
-    size = np.zeros(len(people), np.float64)
+    size, sets = np.zeros(len(people), np.float64), len(inside) > 0
     for b in range(len(size)):
         for e in range(start[0, b], start[0, b + 1]):
             size[b] += count[e]
@@ -73,14 +76,17 @@ def add_fitted(start: Any, code: Any, count: Any, people: Any, effect: Any, quer
         for b in range(len(size)):
             part, shift, at = 1.0, 0.0, _PAIRS
             while part > 0.0 and at < queries.shape[1] and queries[q, at] >= 0:
-                j, inside, here, all_of = queries[q, at], 0.0, 0.0, 0.0
+                j, fit, here, all_of = queries[q, at], 0.0, 0.0, 0.0
                 for e in range(start[j, b], start[j, b + 1]):
                     all_of += count[e] * more[code[e]]
-                    if queries[q, at + 1] <= code[e] < queries[q, at + 2]:
-                        inside += count[e]
+                    low_code = queries[q, at + 1]
+                    if low_code <= code[e] < queries[q, at + 2] and (
+                        not sets or inside[q, at // 3, code[e] - low_code]
+                    ):
+                        fit += count[e]
                         here += count[e] * more[code[e]]
-                part *= inside / size[b]
-                shift += here / max(inside, 1.0) - all_of / size[b]
+                part *= fit / size[b]
+                shift += here / max(fit, 1.0) - all_of / size[b]
                 at += 3
             if part > 0.0:
                 total += part * (people[b, high] - people[b, low] + size[b] * shift)
@@ -88,19 +94,26 @@ def add_fitted(start: Any, code: Any, count: Any, people: Any, effect: Any, quer
 
 
 @njit(cache=True)
-def records_meant(columns: Any, values: Any, named: Any, low: Any, high: Any, found: Any) -> None:
+def records_meant(columns: Any, values: Any, named: Any, low: Any, high: Any, inside: Any, found: Any) -> None:
     """found[q, 0]: records with codes low[q, i] .. high[q, i] in every columns[named[q, i]]; found[q, 1]: those whose
-    value is in the last of these intervals, too. named[q] ends with its first -1. `found` begins with zeros."""
-    flag = np.empty(_BLOCK, np.uint8)
+    value is in the last of these intervals, too. named[q] ends with its first -1. `found` begins with zeros.
+
+    If there is a row of `inside` for every query, its sets of codes inside[q, i] count instead of the intervals; the
+    last code is in none of them, and -1 is that one.
+    """
+    flag, sets = np.empty(_BLOCK, np.uint8), len(inside) > 0
     for first in range(0, len(values), _BLOCK):
         many = min(_BLOCK, len(values) - first)
         for q in range(len(named)):
-            _meant(columns, named[q], low[q], high[q], first, many, flag)
+            _meant(columns, named[q], low[q], high[q], inside, q, first, many, flag)
             total = 0
             for i in range(many):
                 total += flag[i]
             found[q, 0] += total
-            _narrow(values, low[q, -1], high[q, -1], first, many, flag)
+            if sets:
+                _keep(values, inside[q, -1], first, many, flag)
+            else:
+                _narrow(values, low[q, -1], high[q, -1], first, many, flag)
             total = 0
             for i in range(many):
                 total += flag[i]
@@ -108,13 +121,15 @@ def records_meant(columns: Any, values: Any, named: Any, low: Any, high: Any, fo
 
 
 @njit(cache=True)
-def weights_meant(columns: Any, begin: Any, lists: Any, named: Any, low: Any, high: Any, found: Any) -> None:
+def weights_meant(
+    columns: Any, begin: Any, lists: Any, named: Any, low: Any, high: Any, inside: Any, found: Any
+) -> None:
     """The same, but the records begin[r] to begin[r + 1] have the weights of list r instead of a value: found[q, 1]
-    adds up what their lists have for values of the last interval. lists: (start, value, share), as in `ValuesShown`."""
+    adds up what their lists have for the values asked for. lists: (start, value, share), as in `ValuesShown`."""
     start, value, share = lists
-    flag = np.empty(columns.shape[1], np.uint8)
+    flag, sets = np.empty(columns.shape[1], np.uint8), len(inside) > 0
     for q in range(len(named)):
-        _meant(columns, named[q], low[q], high[q], 0, len(flag), flag)
+        _meant(columns, named[q], low[q], high[q], inside, q, 0, len(flag), flag)
         least, most, people, total = low[q, -1], high[q, -1], 0, 0.0
         for r in range(len(start) - 1):
             meant = 0
@@ -124,20 +139,25 @@ def weights_meant(columns: Any, begin: Any, lists: Any, named: Any, low: Any, hi
                 people += meant
                 weight = 0.0
                 for e in range(start[r], start[r + 1]):
-                    if least <= value[e] <= most:
+                    if inside[q, -1, value[e]] if sets else least <= value[e] <= most:
                         weight += share[e]
                 total += meant * weight
         found[q, 0], found[q, 1] = people, total
 
 
 @njit(cache=True)
-def _meant(columns: Any, named: Any, low: Any, high: Any, first: int, many: int, flag: Any) -> None:
+def _meant(
+    columns: Any, named: Any, low: Any, high: Any, inside: Any, q: int, first: int, many: int, flag: Any
+) -> None:
     """Flag those of so many records that have the quasi-identifiers asked for."""
     flag[:many] = 1
     for i in range(len(named)):
         if named[i] < 0:
             break
-        _narrow(columns[named[i]], low[i], high[i], first, many, flag)
+        if len(inside) > 0:
+            _keep(columns[named[i]], inside[q, i], first, many, flag)
+        else:
+            _narrow(columns[named[i]], low[i], high[i], first, many, flag)
 
 
 @njit(cache=True)
@@ -147,3 +167,11 @@ def _narrow(codes: Any, low: int, high: int, first: int, many: int, flag: Any) -
     column = codes[first : first + many]
     for i in range(many):
         flag[i] &= (column[i] >= least) & (column[i] <= most)
+
+
+@njit(cache=True)
+def _keep(codes: Any, inside: Any, first: int, many: int, flag: Any) -> None:
+    """Leave the flags of records with a code of the set."""
+    column = codes[first : first + many]
+    for i in range(many):
+        flag[i] &= inside[column[i]]

@@ -1,7 +1,8 @@
 """Answers to many count queries at once: from boxes whose people are spread, and from records.
 
 Both take memory for a bounded number of cells, whatever the domains: boxes are done in blocks, and of an attribute only
-those codes are looked at where an interval of a query begins or ends.
+those codes are looked at where an interval of a query begins or ends. Sets of codes are added up for some queries at a
+time.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from oneoff.releases.exact import Exact, ValuesShown
 from oneoff.releases.published import renamed
 from oneoff.releases.tallies import ColumnTallies
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Floats, Ints, Ragged, offsets
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged
 
 if TYPE_CHECKING:
     from oneoff.utility.workload import Workload
@@ -35,7 +36,8 @@ __all__ = [
     "weights_meant",
 ]
 
-_MOST_CELLS = 2_000_000  # [edge, box] at a time
+_MOST_CELLS = 2_000_000  # [edge or set, box] at a time
+_SETS = 500  # queries at a time
 
 Block = Callable[[slice], npt.NDArray[Any]]
 Below = Callable[[Ints], Block]
@@ -47,7 +49,7 @@ def people_meant(codes: Codes, values: Codes, queries: Workload) -> Ints:
     from oneoff.kernels.queries import records_meant
 
     found = np.zeros((len(queries), 2), dtype=np.int64)
-    records_meant(_by_column(codes), values, queries.named, queries.low, queries.high, found)
+    records_meant(_by_column(codes), values, *queries.asked, found)
     return found
 
 
@@ -58,7 +60,7 @@ def weights_meant(codes: Codes, shown: ValuesShown, queries: Workload) -> Floats
     records, found = Ragged.of_owners(shown.row, len(shown.start) - 1), np.zeros((len(queries), 2))
     lists = (shown.start, shown.value.astype(np.int64, copy=False), shown.share.astype(np.float64, copy=False))
     columns = _by_column(codes[records.items])
-    kernels.weights_meant(columns, records.start, lists, queries.named, queries.low, queries.high, found)
+    kernels.weights_meant(columns, records.start, lists, *queries.asked, found)
     return found
 
 
@@ -77,19 +79,61 @@ def from_cells(boxes: int, shares: Sequence[Below], people: Below, queries: Work
     shares[j]   the part of a box with codes of quasi-identifier j below the edges
     people      how many of its people have a value below the edges
     """
+    belows, found = [*shares, people], np.zeros(len(queries))
+    if queries.inside is None:
+        edges, asked = _edges(queries, len(shares))
+        parts = [(below(at), len(at)) for below, at in zip(belows, edges, strict=True)]
+        _add_expected(boxes, parts, asked, found)
+        return found
+    for first in range(0, len(queries), _SETS):
+        some = slice(first, first + _SETS)
+        sets, asked = _sets(queries.take(some), len(shares))
+        parts = [(_within(below, each), max(each.shape)) for below, each in zip(belows, sets, strict=True)]
+        _add_expected(boxes, parts, asked, found[some])
+    return found
+
+
+def _add_expected(boxes: int, parts: Sequence[tuple[Block, int]], asked: Ints, found: Floats) -> None:
+    """Some boxes at a time. With each part comes how many rows it takes: of what it gives, or on the way to that."""
     from oneoff.kernels.queries import add_expected
 
-    edges, asked = _edges(queries, len(shares))
-    start, found = offsets([len(each) for each in edges[:-1]]), np.zeros(len(queries))
-    parts, wanted = [below(at) for below, at in zip(shares, edges[:-1], strict=True)], people(edges[-1])
-    step = max(1, _MOST_CELLS // (int(start[-1]) + len(edges[-1])))
+    *shares, (wanted, _) = parts
+    step = max(1, _MOST_CELLS // sum(rows for _, rows in parts))
     for first in range(0, boxes, step):
         block = slice(first, min(first + step, boxes))
-        share = np.empty((int(start[-1]), block.stop - first), dtype=np.float32)
-        for part, begin, end in zip(parts, start[:-1], start[1:], strict=True):
-            share[begin:end] = part(block)
+        nothing = np.zeros((0, block.stop - first), dtype=np.float32)
+        share = np.concatenate([nothing, *(part(block) for part, _ in shares)], dtype=np.float32)
         add_expected(share, np.ascontiguousarray(wanted(block), dtype=np.float64), asked, found)
-    return found
+
+
+def _sets(queries: Workload, columns: int) -> tuple[list[Flags], Ints]:
+    """Of every quasi-identifier and, last, of the value: no code at all, then a set of codes for each query that asks
+    for some; and the rows of all these, one after the other, that each query reads, those of no code first."""
+    assert queries.inside is not None
+    asked = np.full((len(queries), 2 + 2 * queries.named.shape[1]), -1, dtype=np.int64)
+    sets: list[Flags] = []
+    for j in range(columns):
+        before, (query, slot) = sum(map(len, sets)), np.nonzero(queries.named == j)
+        asked[query, 2 + 2 * slot], asked[query, 3 + 2 * slot] = before, before + 1 + np.arange(len(query))
+        sets.append(_and_none(queries.inside[query, slot], queries.high[query, slot]))
+    asked[:, 0], asked[:, 1] = 0, 1 + np.arange(len(queries))
+    return [*sets, _and_none(queries.inside[:, -1], queries.high[:, -1])], asked
+
+
+def _and_none(inside: Flags, last: Ints) -> Flags:
+    """The sets of one domain, after the empty one."""
+    size = int(last[0]) + 1 if len(last) else 1
+    return np.concatenate((np.zeros((1, size), dtype=np.bool_), inside[:, :size]))
+
+
+def _within(below: Below, sets: Flags) -> Block:
+    """[set, box]: how much of the boxes of a slice lies in each set."""
+    until, weight = below(np.arange(sets.shape[1] + 1)), sets.astype(np.float64)
+
+    def within(boxes: slice) -> Floats:
+        return np.asarray(weight @ np.diff(until(boxes).astype(np.float64), axis=0))
+
+    return within
 
 
 def _edges(queries: Workload, columns: int) -> tuple[list[Ints], Ints]:

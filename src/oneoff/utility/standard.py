@@ -151,16 +151,18 @@ def overall_counts(table: Table, queries: Workload, meant: Ints) -> Floats:
     meant   people with the quasi-identifiers that each query asks for
     """
     if table.sensitive is not None:
-        return np.asarray(meant * _between(table.counts, queries.low[:, -1], queries.high[:, -1]) / table.rows)
+        return np.asarray(meant * _having(table.counts, queries, np.arange(len(queries)), -1) / table.rows)
     estimate = np.full(len(queries), float(table.rows))
     for j, codes in enumerate(table.codes.T):
         query, slot = np.nonzero(queries.named == j)
         counts = np.bincount(codes, minlength=table.quasi[j].size)
-        estimate[query] *= _between(counts, queries.low[query, slot], queries.high[query, slot]) / table.rows
+        estimate[query] *= _having(counts, queries, query, slot) / table.rows
     return estimate
 
 
-def _between(counts: Ints, low: Ints, high: Ints) -> Ints:
-    """How many people have a code of each interval."""
+def _having(counts: Ints, queries: Workload, query: Ints, slot: Ints | int) -> Ints:
+    """How many people have a code that each of these queries asks for."""
+    if queries.inside is not None:
+        return np.asarray(queries.inside[query, slot, : len(counts)] @ counts)
     below = offsets(counts)
-    return np.asarray(below[high + 1] - below[low])
+    return np.asarray(below[queries.high[query, slot] + 1] - below[queries.low[query, slot]])

@@ -24,13 +24,16 @@ def measure(release: Synthetic, table: Table | None, by: Yardsticks) -> Utility:
 
 
 def estimate(release: Synthetic, table: Table, queries: Workload) -> Floats:
-    """Rows whose numbers lie between those that a query asks for, whether anybody has them or not."""
+    """Rows whose numbers lie between those that a query asks for, whether anybody has them or not; a set of numbers
+    means these alone."""
     columns = [_places(a, known)[release.codes[:, j]] for j, (a, known) in enumerate(_pairs(release, table))]
     assert table.sensitive is not None
     assert release.sensitive is not None
-    values = _places(release.sensitive, table.sensitive)[release.values]
-    doubled = replace(queries, low=2 * queries.low, high=2 * queries.high)
-    return people_meant(np.stack(columns, axis=1), values, doubled)[:, 1].astype(np.float64)
+    codes, values = np.stack(columns, axis=1), _places(release.sensitive, table.sensitive)[release.values]
+    if queries.inside is None:
+        doubled = replace(queries, low=2 * queries.low, high=2 * queries.high)
+        return people_meant(codes, values, doubled)[:, 1].astype(np.float64)
+    return people_meant(_one_of_them(codes), _one_of_them(values), queries)[:, 1].astype(np.float64)
 
 
 def answer(release: Synthetic, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
@@ -50,6 +53,11 @@ def answer(release: Synthetic, table: Table, numbers: Floats, queries: Aggregate
 
 def _pairs(release: Synthetic, table: Table) -> list[tuple[Attribute, Attribute]]:
     return [(attribute, table.attribute(attribute.name)) for attribute in release.quasi]
+
+
+def _one_of_them(places: Codes) -> Codes:
+    """Codes of the table, or -1 for labels that it does not have."""
+    return np.where(places % 2 == 0, places // 2, -1).astype(np.int32)
 
 
 def _places(attribute: Attribute, known: Attribute) -> Codes:

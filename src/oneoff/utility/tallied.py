@@ -18,7 +18,8 @@ from oneoff.utility.workload import Workload
 
 __all__ = ["answer", "estimate", "measure"]
 
-_MOST_CELLS = 2_000_000  # [cell, value] at a time
+_MOST_CELLS = 2_000_000  # [cell, value or query] at a time
+_SETS = 500  # queries at a time
 
 
 def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
@@ -64,13 +65,24 @@ def estimate(release: Tallied, table: Table, queries: Workload) -> Floats:
     values = _shown(release, table)
     effect = np.zeros((int(known[-1]), len(values)))
     effect[moved] = np.concatenate(fitted.effect)[:, values]
-    more, asked, found = _below(effect), _asked(queries, known), np.zeros(len(queries))
-    step = max(1, _MOST_CELLS // len(release.counts))
+    parts, found = _parts(queries), np.zeros(len(queries))
+    asked = [(some, _sums(effect, each), _asked(each, known), each) for some, each in parts]
+    step = max(1, _MOST_CELLS // max(len(release.counts), len(parts[0][1])))
     for at in range(0, cells, step):
         block = slice(at, min(at + step, cells))
-        people = _below(fitted.cells(block)[:, values])
-        add_fitted(start[:, at : block.stop + 1], moved[code], count, people, more, asked, found)
+        people = fitted.cells(block)[:, values]
+        for some, more, rows, each in asked:
+            of_cells = start[:, at : block.stop + 1], moved[code], count, _sums(people, each)
+            add_fitted(*of_cells, more, rows, each.asked[-1], found[some])
     return found
+
+
+def _parts(queries: Workload) -> list[tuple[slice, Workload]]:
+    """All intervals at once, of sets some queries at a time."""
+    if queries.inside is None:
+        return [(slice(None), queries)]
+    some = [slice(first, first + _SETS) for first in range(0, len(queries), _SETS)]
+    return [(each, queries.take(each)) for each in some]
 
 
 def _shown(release: Tallied, table: Table) -> Codes:
@@ -80,19 +92,25 @@ def _shown(release: Tallied, table: Table) -> Codes:
     return renamed(table.sensitive, release.sensitive)
 
 
-def _below(numbers: Floats) -> Floats:
-    """Of all values below v."""
-    below = np.zeros((len(numbers), numbers.shape[1] + 1))
-    np.cumsum(numbers, axis=1, out=below[:, 1:])
-    return below
+def _sums(numbers: Floats, queries: Workload) -> Floats:
+    """Of all values below v; with sets, of no value and then of those that each query asks for."""
+    sums = np.zeros((len(numbers), 1 + (numbers.shape[1] if queries.inside is None else len(queries))))
+    if queries.inside is None:
+        np.cumsum(numbers, axis=1, out=sums[:, 1:])
+    else:
+        sums[:, 1:] = numbers @ queries.inside[:, -1, : numbers.shape[1]].T
+    return sums
 
 
 def _asked(queries: Workload, first: Ints) -> Ints:
-    """Values from and below; of each column asked about its number, codes from and below, numbered through."""
+    """Columns of `_sums` from and below; of each column asked about its number, codes from and below, numbered
+    through."""
     asked = np.empty((len(queries), 2 + 3 * queries.named.shape[1]), dtype=np.int64)
     asked[:, 0], asked[:, 1], asked[:, 2::3] = queries.low[:, -1], queries.high[:, -1] + 1, queries.named
     asked[:, 3::3] = first[queries.named] + queries.low[:, :-1]
     asked[:, 4::3] = first[queries.named] + queries.high[:, :-1] + 1
+    if queries.inside is not None:
+        asked[:, 0], asked[:, 1] = 0, 1 + np.arange(len(queries))
     return asked
 
 

@@ -1,8 +1,9 @@
 """How well a release answers count queries: the workloads of papers 001 (section 6.2) and 002 (section 7.2).
 
 A query names `attributes` quasi-identifiers at random and, for each of them and for the sensitive value, an interval of
-values. For an expected selectivity s every interval has the part s^(1 / (attributes + 1)) of its domain, in the order
-of the codes. Its relative error is |estimate - truth| / truth; queries whose truth is 0 are left out.
+values (paper 001) or any set of them, one or the other or the next (paper 002, as Anatomy, Xiao and Tao 2006). For an
+expected selectivity s all of these have the part s^(1 / (attributes + 1)) of their domain, intervals in the order of
+the codes. The relative error of a query is |estimate - truth| / truth; queries whose truth is 0 are left out.
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from oneoff.errors import BadValue
 from oneoff.releases import Published, of_kind
 from oneoff.table import Table
-from oneoff.table.arrays import Floats, Ints
+from oneoff.table.arrays import Flags, Floats, Ints
 from oneoff.utility.counting import people_meant
 
-__all__ = ["QueryErrors", "Workload", "estimated_counts", "query_errors", "random_queries"]
+__all__ = ["Predicates", "QueryErrors", "Workload", "estimated_counts", "query_errors", "random_queries"]
+
+Predicates = Literal["intervals", "sets"]
+
+_MOST_MARKS = 2_000_000_000  # bytes that say which codes are in which set
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +34,30 @@ class Workload:
     """Query q asks for the codes low[q, j] .. high[q, j] of columns[subset[q]][j] and, last, of the sensitive value.
 
     Queries may ask for different numbers of columns; then there are entries before the last that mean nothing.
+
+    inside   None, or [query, j, code]: a query asks for these codes only. Then low and high are the ends of whole
+             domains, and the last code of all is nobody's and in no set.
     """
 
     columns: tuple[tuple[int, ...], ...]
     subset: Ints
     low: Ints
     high: Ints
+    inside: Flags | None = None
 
     def __len__(self) -> int:
         return len(self.subset)
+
+    def take(self, some: slice) -> Workload:
+        """Some of the queries."""
+        inside = None if self.inside is None else self.inside[some]
+        return Workload(self.columns, self.subset[some], self.low[some], self.high[some], inside)
+
+    @property
+    def asked(self) -> tuple[Ints, Ints, Ints, Flags]:
+        """As the compiled loops want it; without sets, the last has no queries."""
+        inside = np.zeros((0, 0, 0), dtype=np.bool_) if self.inside is None else self.inside
+        return self.named, self.low, self.high, inside
 
     @cached_property
     def named(self) -> Ints:
@@ -64,7 +84,13 @@ class QueryErrors:
 
 
 def random_queries(
-    table: Table, number: int = 10_000, *, attributes: int = 3, selectivity: float = 0.1, rng: np.random.Generator
+    table: Table,
+    number: int = 10_000,
+    *,
+    attributes: int = 3,
+    selectivity: float = 0.1,
+    predicates: Predicates = "intervals",
+    rng: np.random.Generator,
 ) -> Workload:
     """Queries on so many quasi-identifiers and the sensitive value; as selective as said if all were independent."""
     if table.sensitive is None:
@@ -73,12 +99,33 @@ def random_queries(
         raise BadValue("too many attributes", allowed=f"1 to {len(table.quasi)}", got=str(attributes))
     if not 0 < selectivity <= 1:
         raise BadValue("the selectivity is not a share", allowed="above 0 and at most 1", got=str(selectivity))
+    if predicates not in ("intervals", "sets"):
+        raise BadValue("unknown kind of predicates", allowed="intervals, sets", got=repr(predicates))
     columns = tuple(combinations(range(len(table.quasi)), attributes))
     subset = rng.integers(0, len(columns), number)
     sizes = np.array([[table.quasi[j].size for j in each] + [table.sensitive.size] for each in columns])[subset]
-    length = np.maximum(1, np.rint(sizes * selectivity ** (1 / (attributes + 1)))).astype(np.int64)
+    part = sizes * selectivity ** (1 / (attributes + 1))
+    if predicates == "sets":
+        return Workload(columns, subset, np.zeros_like(sizes), sizes - 1, _random_sets(sizes, part, rng))
+    length = np.maximum(1, np.rint(part)).astype(np.int64)
     low = (rng.random(sizes.shape) * (sizes - length + 1)).astype(np.int64)
     return Workload(columns, subset, low, low + length - 1)
+
+
+def _random_sets(sizes: Ints, part: Floats, rng: np.random.Generator) -> Flags:
+    """[query, j, code]: so many random codes of each domain, rounded up as in Anatomy."""
+    shape = (*sizes.shape, int(sizes.max()) + 1)
+    if np.prod(shape, dtype=np.float64) > _MOST_MARKS:
+        got = f"{shape[0]:,} queries on {shape[1]} columns of up to {shape[2] - 1:,} values"
+        raise BadValue("too many values for sets", allowed=f"{_MOST_MARKS:,} in all", got=got, hint="ask fewer queries")
+    inside = np.zeros(shape, dtype=np.bool_)
+    chosen = np.ceil(np.round(part, 9)).astype(np.int64)  # 50 times a tenth is 5, whatever floats say
+    for slot in range(sizes.shape[1]):
+        for size in np.unique(sizes[:, slot]).tolist():
+            some = np.flatnonzero(sizes[:, slot] == size)
+            first = np.arange(size) < chosen[some, slot, None]
+            inside[some, slot, :size] = rng.permuted(first, axis=1)
+    return inside
 
 
 def query_errors(release: Published, table: Table, queries: Workload) -> QueryErrors:
