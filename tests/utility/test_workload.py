@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import polars
 import pytest
@@ -10,12 +13,19 @@ from hypothesis import strategies as st
 
 import oneoff
 from oneoff.errors import BadValue
-from oneoff.releases import Published
+from oneoff.releases import Generalized, Published
 from oneoff.table import Table
 from oneoff.utility import workload
 from oneoff.utility.counting import people_meant
 from oneoff.utility.standard import overall_counts
-from oneoff.utility.workload import Predicates, Workload, estimated_counts, query_errors, random_queries
+from oneoff.utility.workload import (
+    Predicates,
+    Workload,
+    estimated_counts,
+    prefix_queries,
+    query_errors,
+    random_queries,
+)
 from tests.tables import examples, tables
 
 
@@ -171,3 +181,122 @@ def test_sets_of_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(workload, "_MOST_MARKS", 100)
     with pytest.raises(BadValue, match="too many values for sets"):
         random_queries(table, 5, predicates="sets", attributes=1, rng=np.random.default_rng(1))
+
+
+# --- how the people of a box lie in it
+
+
+def with_multiplicity(release: Generalized, table: Table, queries: Workload, q: int) -> float:
+    """Record by record: the shares of those it covers who have a wanted code, multiplied over the columns."""
+    assert release.graph is not None
+    total = 0.0
+    for record, value in enumerate(release.values):
+        if not queries.low[q, -1] <= value <= queries.high[q, -1]:
+            continue
+        covered = table.codes[release.graph.covers[record]]
+        part = 1.0
+        for i, j in enumerate(queries.columns[int(queries.subset[q])]):
+            part *= np.mean([queries.low[q, i] <= code <= queries.high[q, i] for code in covered[:, j]])
+        total += part
+    return total
+
+
+@pytest.mark.parametrize("method", ["heterogeneous", "ring", "freeform"])
+def test_multiplicity_is_counted_record_by_record(method: str) -> None:
+    table = oneoff.read_table(oneoff.sample(40, seed=3), quasi=["age", "gender", "education"], sensitive="occupation")
+    promise = "k-anonymity:4" if method == "freeform" else "l-diversity:3"
+    release = oneoff.anonymize(table, promise, method=method, seed=1)
+    assert isinstance(release, Generalized)
+    queries = random_queries(table, 30, attributes=2, selectivity=0.3, rng=np.random.default_rng(2))
+    found = estimated_counts(release, table, queries, spread="multiplicity")
+    assert found.tolist() == pytest.approx([with_multiplicity(release, table, queries, q) for q in range(30)])
+    even = estimated_counts(release, table, queries, spread="even")
+    assert even.tolist() == estimated_counts(release, table, queries).tolist(), "all that the public half allows"
+    assert not np.allclose(even, found)
+    public = replace(release, graph=None)
+    with pytest.raises(BadValue, match="is not known"):
+        estimated_counts(public, table, queries, spread="multiplicity")
+    with pytest.raises(BadValue, match="is not known"):
+        estimated_counts(release, table.take(np.arange(30)), queries, spread="multiplicity")
+
+
+def test_multiplicity_is_the_same_when_read_back(tmp_path: Path) -> None:
+    """Records with equal boxes become one box then; whom they cover differs."""
+    table = oneoff.read_table(oneoff.sample(60, seed=3), quasi=["gender", "education"], sensitive="occupation")
+    release = oneoff.anonymize(table, "k-anonymity:3", method="freeform", seed=1)
+    release.write(tmp_path / "out")
+    back = oneoff.load_release(tmp_path / "out", private=True)
+    assert isinstance(back, Generalized)
+    assert back.boxes < back.rows
+    queries = random_queries(table, 20, attributes=2, selectivity=0.3, rng=np.random.default_rng(2))
+    found = [estimated_counts(each, table, queries, spread="multiplicity").tolist() for each in (release, back)]
+    assert found[0] == pytest.approx(found[1], abs=1e-5)
+
+
+def test_column_tallies_are_the_multiplicity_of_groups() -> None:
+    table = oneoff.read_table(oneoff.sample(200, seed=3), quasi=["age", "gender", "education"], sensitive="occupation")
+    queries = random_queries(table, 50, attributes=2, selectivity=0.3, rng=np.random.default_rng(2))
+    tallied, boxed = (
+        oneoff.anonymize(table, "k-anonymity:5", method="mondrian", columns=columns, seed=1)
+        for columns in ("tally", "box")
+    )
+    by_tally, by_box = (estimated_counts(release, table, queries).tolist() for release in (tallied, boxed))
+    assert estimated_counts(tallied, table, queries, spread="multiplicity").tolist() == by_tally
+    assert estimated_counts(tallied, table, queries, spread="even").tolist() == by_box != by_tally
+    with pytest.raises(BadValue, match="is not known"):
+        query_errors(boxed, table, queries, spread="multiplicity")
+    with pytest.raises(BadValue, match="no such spread"):
+        query_errors(boxed, table, queries, spread="odd")  # type: ignore[arg-type]
+    exact = oneoff.anonymize(table, "l-diversity:2", method="anatomy", seed=1)
+    with pytest.raises(BadValue, match="not spread over the boxes"):
+        query_errors(exact, table, queries, spread="even")
+
+
+# --- prefix queries
+
+
+WIDE = ["education", "age", "gender", "marital"]
+
+
+def test_prefix_queries_ask_up_to_a_code_and_for_single_ones() -> None:
+    table = oneoff.read_table(oneoff.sample(300, seed=3), quasi=[*WIDE, "race"], sensitive="occupation")
+    queries = prefix_queries(table, 4000, prefix="education", equal=WIDE[1:], rng=np.random.default_rng(1))
+    assert queries.columns == ((0, 1, 2, 3),)
+    assert (queries.low[:, 0] == 0).all()
+    assert set(queries.high[:, 0]) == set(range(table.quasi[0].size)), "every code, the last one too"
+    assert (queries.low[:, 1:-1] == queries.high[:, 1:-1]).all()
+    for i in (1, 2, 3):
+        assert set(queries.low[:, i]) == set(range(table.quasi[i].size))
+    assert (queries.low[:, -1] == 0).all()
+    assert (queries.high[:, -1] == len(table.counts) - 1).all()
+
+
+def test_prefix_queries_of_unknown_columns_are_refused() -> None:
+    table = oneoff.read_table(oneoff.sample(50, seed=1), quasi=["age", "gender"], sensitive="occupation")
+    lonely = oneoff.read_table(oneoff.sample(50, seed=1), quasi=["age", "gender"])
+    rng = np.random.default_rng(1)
+    for people, prefix, equal in ((table, "race", ["age"]), (table, "age", ["age"]), (lonely, "age", ["gender"])):
+        with pytest.raises(BadValue, match="once each"):
+            prefix_queries(people, 5, prefix=prefix, equal=equal, rng=rng)
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["tallies", "transversal", "mondrian", "heterogeneous", "two-size", "perturbation", "privbayes", "mutual-cover"],
+)
+def test_the_whole_domain_is_no_condition(method: str) -> None:
+    """A query whose interval has all values is answered as one that does not name the value."""
+    table = oneoff.read_table(
+        oneoff.sample(150, seed=3), quasi=WIDE, sensitive="occupation", categorical=["education", "gender", "marital"]
+    )
+    promise = "delta-probability:0.9" if method == "mutual-cover" else "beta-likeness:4"
+    release = oneoff.anonymize(table, promise, method=method, seed=1)
+    queries = prefix_queries(table, 40, prefix="education", equal=["gender", "marital"], rng=np.random.default_rng(2))
+    found = estimated_counts(release, table, queries)
+    without = []
+    for q in range(len(queries)):
+        asked = question(queries, q, table)
+        del asked["occupation"]
+        without.append(release.count(asked).count)
+    assert any(without)
+    assert found.tolist() == pytest.approx(without, abs=1e-4)

@@ -4,7 +4,7 @@ from oneoff.utility.aggregates import AggregateErrors, Aggregates, aggregate_err
 from oneoff.utility.loss import Utility, utility
 from oneoff.utility.masking import Masking, masking
 from oneoff.utility.standard import CountErrors, count_errors, standard_queries
-from oneoff.utility.workload import QueryErrors, Workload, query_errors, random_queries
+from oneoff.utility.workload import QueryErrors, Workload, prefix_queries, query_errors, random_queries
 
 __all__ = [
     "AggregateErrors",
@@ -17,6 +17,7 @@ __all__ = [
     "aggregate_errors",
     "count_errors",
     "masking",
+    "prefix_queries",
     "query_errors",
     "random_aggregates",
     "random_queries",

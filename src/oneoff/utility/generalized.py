@@ -1,6 +1,7 @@
 """What boxes are still good for: how much they blur, and how their people are spread over what they show.
 
-For aggregates, the people of a box are spread as its tallies say, each column by itself, or evenly over what it shows.
+For counts and aggregates, the people of a box are spread as its tallies say, each column by itself, or evenly over what
+it shows. Counts of a release without groups can also be had as the program of paper 000 makes them (`spread_counts`).
 How many of them can be meant at least and at most is certain (Frechet), and so is what they can add up to.
 """
 
@@ -15,14 +16,15 @@ from oneoff.errors import BadValue
 from oneoff.models import Counts
 from oneoff.releases import Cells, Generalized
 from oneoff.releases.published import renamed
+from oneoff.releases.tallies import ColumnTallies
 from oneoff.table import Attribute, Hierarchy, Table
 from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.utility.aggregates import Aggregates, Answers
-from oneoff.utility.counting import counted_below, from_cells, shown_below, tallied_below
+from oneoff.utility.counting import Below, counted_below, from_cells, shown_below, tallied_below
 from oneoff.utility.loss import Utility, Yardsticks
-from oneoff.utility.workload import Workload
+from oneoff.utility.workload import Spread, Workload
 
-__all__ = ["answer", "estimate", "measure"]
+__all__ = ["answer", "estimate", "measure", "spread_counts"]
 
 MOST_CELLS = 60_000_000
 _BLOCK = 2_000_000  # cells [query, box] at a time
@@ -98,11 +100,38 @@ def _ratio(part: Floats, whole: float) -> Floats:
 
 def estimate(release: Generalized, table: Table, queries: Workload) -> Floats:
     """People are spread as the tallies of their group say, or evenly over what their box shows."""
-    people = counted_below(Counts.of_groups(release.box, release.values), np.arange(len(table.counts)))
+    return spread_counts(release, table, queries, "even" if release.tallies is None else "multiplicity")
+
+
+def spread_counts(release: Generalized, table: Table, queries: Workload, spread: Spread) -> Floats:
+    """People are spread evenly over what their box shows, or as often as values occur among those it is around."""
+    if spread == "even":
+        shares = [shown_below(cells, a, known) for (a, cells), known in zip(release.shown, table.quasi, strict=True)]
+        return from_cells(release.boxes, shares, _people_below(release.box, release, table), queries)
     if release.tallies is not None:
-        return from_cells(release.boxes, tallied_below(release.tallies, release.quasi, table), people, queries)
-    shares = [shown_below(cells, a, known) for (a, cells), known in zip(release.shown, table.quasi, strict=True)]
-    return from_cells(release.boxes, shares, people, queries)
+        shares = tallied_below(release.tallies, release.quasi, table)
+        return from_cells(release.boxes, shares, _people_below(release.box, release, table), queries)
+    tallies, record = _covered(release, table), np.arange(release.rows)
+    shares = tallied_below(tallies, table.quasi, table)
+    return from_cells(release.rows, shares, _people_below(record, release, table), queries)
+
+
+def _people_below(box: npt.NDArray[Any], release: Generalized, table: Table) -> Below:
+    return counted_below(Counts.of_groups(box, release.values), np.arange(len(table.counts)))
+
+
+def _covered(release: Generalized, table: Table) -> ColumnTallies:
+    """How often each value occurs among the people that each record covers. No file of the public half says it."""
+    graph = release.graph
+    if graph is None or table.rows != graph.rows:
+        raise BadValue(
+            "how often values occur among the people of a box is not known",
+            allowed="a release with column tallies, or its table and whom each record covers (private)",
+            got="boxes alone" if graph is None else f"a table of {table.rows:,} people, not {graph.rows:,}",
+            hint='spread="even" needs nothing but the boxes',
+        )
+    columns = tuple(Counts.of_groups(graph.record, codes[graph.member]) for codes in table.codes.T)
+    return ColumnTallies(columns, graph.covers.lengths, tuple(attribute.size for attribute in table.quasi))
 
 
 def answer(release: Generalized, table: Table, numbers: Floats, queries: Aggregates) -> Answers:

@@ -8,11 +8,11 @@ the codes. The relative error of a query is |estimate - truth| / truth; queries 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -22,9 +22,22 @@ from oneoff.table import Table
 from oneoff.table.arrays import Flags, Floats, Ints
 from oneoff.utility.counting import people_meant
 
-__all__ = ["Predicates", "QueryErrors", "Workload", "estimated_counts", "query_errors", "random_queries"]
+__all__ = [
+    "Predicates",
+    "QueryErrors",
+    "Spread",
+    "Workload",
+    "estimated_counts",
+    "prefix_queries",
+    "query_errors",
+    "random_queries",
+]
 
 Predicates = Literal["intervals", "sets"]
+Spread = Literal["even", "multiplicity"]
+"""How the people of a box lie in it: evenly over what it shows, or as often as each value of each column occurs among
+the people it is around. Column tallies say the latter of groups; of records with a box of their own nothing public
+does, so it takes their private graph."""
 
 _MOST_MARKS = 2_000_000_000  # bytes that say which codes are in which set
 
@@ -128,9 +141,34 @@ def _random_sets(sizes: Ints, part: Floats, rng: np.random.Generator) -> Flags:
     return inside
 
 
-def query_errors(release: Published, table: Table, queries: Workload) -> QueryErrors:
-    """How far the estimates of a recipient are from the truth."""
-    estimate = estimated_counts(release, table, queries)
+def prefix_queries(
+    table: Table, number: int = 10_000, *, prefix: str, equal: Sequence[str], rng: np.random.Generator
+) -> Workload:
+    """Queries for everybody with at most some code of `prefix` and a single code of each `equal` column.
+
+    Every code is as likely as any other. Nothing is asked of the sensitive value: its interval is the whole domain.
+    Paper 000, Figure 10(c), has education as prefix, and age, gender, marital status and race.
+    """
+    names = [attribute.name for attribute in table.quasi]
+    asked = [prefix, *equal]
+    if table.sensitive is None or set(asked) - set(names) or len(set(asked)) < len(asked):
+        raise BadValue(
+            "prefix queries name quasi-identifiers once each, of a table with a sensitive column",
+            allowed=", ".join(names),
+            got=", ".join(asked),
+        )
+    columns = tuple(names.index(name) for name in asked)
+    sizes = np.array([table.quasi[j].size for j in columns] + [table.sensitive.size])
+    high = (rng.random((number, len(sizes))) * sizes).astype(np.int64)
+    high[:, -1] = sizes[-1] - 1
+    low = high.copy()
+    low[:, [0, -1]] = 0
+    return Workload((columns,), np.zeros(number, dtype=np.int64), low, high)
+
+
+def query_errors(release: Published, table: Table, queries: Workload, *, spread: Spread | None = None) -> QueryErrors:
+    """How far the estimates of a recipient are from the truth; `spread` as for `estimated_counts`."""
+    estimate = estimated_counts(release, table, queries, spread=spread)
     truth = people_meant(table.codes, table.values, queries)[:, 1]
     asked = truth > 0
     errors = np.abs(estimate[asked] - truth[asked]) / truth[asked]
@@ -139,8 +177,18 @@ def query_errors(release: Published, table: Table, queries: Workload) -> QueryEr
     return QueryErrors(len(errors), float(np.median(errors)), float(errors.mean()))
 
 
-def estimated_counts(release: Published, table: Table, queries: Workload) -> Floats:
-    """What a recipient would answer."""
-    estimate: Callable[[Any, Table, Workload], Floats]
-    estimate = of_kind("oneoff.utility", "estimate", release, "no queries are answered from")
-    return estimate(release, table, queries)
+def estimated_counts(release: Published, table: Table, queries: Workload, *, spread: Spread | None = None) -> Floats:
+    """What a recipient would answer.
+
+    spread   of releases that show boxes: how the people of a box are taken to lie in it. By default as the release
+             says, by its tallies, or else evenly
+    """
+    if spread is None:
+        estimate: Callable[[Any, Table, Workload], Floats]
+        estimate = of_kind("oneoff.utility", "estimate", release, "no queries are answered from")
+        return estimate(release, table, queries)
+    if spread not in get_args(Spread):
+        raise BadValue("there is no such spread of people", allowed=", ".join(get_args(Spread)), got=repr(spread))
+    spread_counts: Callable[[Any, Table, Workload, Spread], Floats]
+    spread_counts = of_kind("oneoff.utility", "spread_counts", release, "people are not spread over the boxes of")
+    return spread_counts(release, table, queries, spread)
