@@ -74,6 +74,7 @@ OPTIONS = {
         {
             "shape": st.sampled_from(["ring", "homogeneous"]),
             "partition": st.sampled_from(["mondrian", "lexicographic"]),
+            "randomize": st.sampled_from(["walk", "backtracking"]),
         }
     ),
     "freeform": st.fixed_dictionaries({"matcher": st.sampled_from(["hungarian", "greedy", "sort-greedy"])}),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.kernels.keystream import next_uint32, stream_of
-from oneoff.kernels.randomize import half, near_first, walk
+from oneoff.kernels.randomize import backtracking, half, near_first, walk
 from tests.kernels.keystream_twin import Bits
 
 
@@ -91,3 +91,37 @@ def test_walks_end_at_free_people(edges: np.ndarray, key: bytes) -> None:
             owner[edges[j, t]] = j
     assert walk(edges, starts, stream_of(key)).tolist() == slot
     assert sorted(int(edges[j, t]) for j, t in enumerate(slot)) == list(range(n))
+
+
+@given(graphs(), st.binary(min_size=32, max_size=32))
+def test_figure_7_step_by_step(records: np.ndarray, key: bytes) -> None:
+    """The pseudocode on dicts and sets; all people are one part."""
+    bits, (n, k) = Bits(key), records.shape
+    rows: list[list[int]] = records.tolist()
+    matches = {(i, t) for i in range(n) for t in range(k)}
+    chosen: dict[int, int] = {}
+    for _ in range(bits.below(k) + 1):
+        holder, waiting, chosen = {i: i for i in range(n)}, list(range(n)), {}
+        while waiting:
+            i = waiting[bits.below(len(waiting))]
+            path, met = list[tuple[int, int]](), set[int]()  # (person, slot) of the walk, without dead ends
+            person = i
+            while not path or rows[path[-1][0]][path[-1][1]] != i:
+                ways = [t for t in range(k) if (person, t) in matches and rows[person][t] not in met]
+                if ways:
+                    path.append((person, ways[bits.below(len(ways))]))
+                    met.add(rows[person][path[-1][1]])
+                else:
+                    path.pop()
+                person = holder[rows[path[-1][0]][path[-1][1]]]
+            for person, slot in reversed(path):
+                chosen[person] = slot
+                holder[rows[person][slot]] = person
+                if person in waiting:  # the last one fills the gap
+                    gap = waiting.index(person)
+                    waiting[gap] = waiting[-1]
+                    waiting.pop()
+        matches -= set(chosen.items())
+    got = backtracking(records.astype(np.int64), np.arange(n), np.array([0, n]), stream_of(key))
+    assert got.tolist() == [rows[i][chosen[i]] for i in range(n)]
+    assert sorted(got.tolist()) == list(range(n))

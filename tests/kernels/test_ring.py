@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneoff.kernels.ring import lexicographic_parts, swap_between
+from oneoff.kernels.ring import lexicographic_parts, pieces_most_left, swap_between
 from oneoff.mechanisms.space import space_of
 from oneoff.models import Counts, KAnonymity, LDiversity
 from oneoff.table import Table
@@ -128,3 +128,39 @@ def test_runs_that_need_no_help_are_divided_as_if_alone(seed: int) -> None:
     runs = [np.ascontiguousarray(rows[first : first + 10, 1:]) for first in range(0, 40, 10)]
     alone = [lexicographic_parts(run, values[:10], rule, 2) for run in runs]
     assert lexicographic_parts(rows, values, rule, 2).tolist() == np.concatenate(alone).tolist()
+
+
+def pieces_of(values: list[int], l: int) -> list[int]:  # noqa: E741
+    """Piece by piece: all values with most people left, and the next ones up to l; of equal ones the larger codes."""
+    queue = {v: [i for i, x in enumerate(values) if x == v] for v in sorted(set(values))}
+    piece = [-1] * len(values)
+    held = sorted(queue, key=lambda v: -len(queue[v]))  # stable
+    for number in range(len(values)):
+        left = {v: len(queue[v]) for v in held}
+        most = max(left.values())
+        if most == 0:
+            break
+        size = max(l, sum(count == most for count in left.values()))
+        edge = sorted(left.values(), reverse=True)[size - 1]
+        above = [v for v in held if left[v] > edge]
+        chosen = above + [v for v in held if left[v] == edge][-(size - len(above)) :]
+        for v in chosen:
+            piece[queue[v].pop(0)] = number
+        held.sort(key=lambda v: -len(queue[v]))
+    return piece
+
+
+@given(st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=25), min_size=1, max_size=4), st.integers(1, 5))
+def test_pieces_take_the_values_with_most_people_left(shown: list[list[int]], l: int) -> None:  # noqa: E741
+    parts = [values for values in shown if max(map(values.count, values)) * l <= len(values)]
+    if not parts:
+        return
+    start = np.concatenate(([0], np.cumsum([len(values) for values in parts])))
+    found = pieces_most_left(np.concatenate(parts), start, l, 7)
+    for values, first in zip(parts, start[:-1].tolist(), strict=True):
+        piece = found[first : first + len(values)].tolist()
+        assert piece == pieces_of(values, l)
+        assert sorted(set(piece)) == list(range(max(map(values.count, values))))
+        for number in set(piece):
+            held = [v for v, p in zip(values, piece, strict=True) if p == number]
+            assert len(set(held)) == len(held) >= l

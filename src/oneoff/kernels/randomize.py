@@ -13,7 +13,7 @@ from numba import njit
 
 from oneoff.kernels.keystream import below, next_uint32
 
-__all__ = ["half", "near_first", "walk"]
+__all__ = ["backtracking", "half", "near_first", "walk"]
 
 
 @njit(cache=True)
@@ -139,3 +139,89 @@ def _take_free(edges: Any, owner: Any, stream: Any) -> Any:
                 slot[j] = t
                 break
     return slot
+
+
+@njit(cache=True)
+def backtracking(records: Any, order: Any, first: Any, stream: Any) -> Any:
+    """The record that everybody gets in one of k disjoint assignments, each made by the walks of paper 004, Figure 7.
+
+    records[i] are the k records that cover person i. Parts are order[first[p] : first[p + 1]], people and records with
+    the same numbers; each draws which of its k assignments is taken, and makes those before it, too (section 5.2.1).
+    """
+    n, k = records.shape
+    used = np.zeros((n, k), np.bool_)  # slots taken by earlier assignments
+    slot, holder = np.empty(n, np.int64), np.empty(n, np.int64)
+    work = np.zeros((4, n + 1), np.int64)  # work[0, n] counts the walks
+    for p in range(len(first) - 1):
+        people = order[first[p] : first[p + 1]]
+        for _ in range(below(stream, k) + 1):
+            _assign(records, people, used, slot, holder, work, stream)
+            for i in people:
+                used[i, slot[i]] = True
+    got = np.empty(n, np.int64)
+    for i in range(n):
+        got[i] = records[i, slot[i]]
+    return got
+
+
+@njit(cache=True)
+def _assign(records: Any, people: Any, used: Any, slot: Any, holder: Any, work: Any, stream: Any) -> None:
+    """One assignment: slot[i] of everybody. Begins with everybody's own record, which need not be allowed (line 1)."""
+    place = work[3]  # of everybody in the list of those who are not processed
+    waiting = people.copy()
+    many = len(people)
+    for at in range(many):
+        holder[waiting[at]], place[waiting[at]] = waiting[at], at
+    while many > 0:
+        i = waiting[below(stream, many)]
+        _walk_back(records, i, used, holder, work, stream)
+        record = i
+        while record >= 0:  # from its end: everybody takes the record that comes next, the one before is free then
+            before = work[1, record]
+            mover = holder[before] if before >= 0 else i
+            holder[record], slot[mover] = mover, work[2, record]
+            if place[mover] >= 0:
+                many -= 1
+                waiting[place[mover]] = waiting[many]
+                place[waiting[many]] = place[mover]
+                place[mover] = -1
+            record = before
+
+
+@njit(cache=True)
+def _walk_back(records: Any, i: int, used: Any, holder: Any, work: Any, stream: Any) -> None:
+    """A random walk from person i through records not met before, back to the record i holds (lines 6 to 17).
+
+    work: the walk in which a record was met last, the record before it, and the slot by which it was reached. There
+    is always a way back: as many matches lead to a record as away from whoever holds it (Lemma 3).
+    """
+    met, before, by = work[0], work[1], work[2]
+    met[-1] += 1
+    at, t = np.int64(-1), _free_slot(records, i, used, met, stream)
+    while True:
+        if t >= 0:
+            record = records[holder[at] if at >= 0 else i, t]
+            met[record], before[record], by[record] = met[-1], at, t
+            if record == i:
+                return
+            at = record
+        else:
+            at = before[at]
+        t = _free_slot(records, holder[at], used, met, stream)
+
+
+@njit(cache=True)
+def _free_slot(records: Any, i: int, used: Any, met: Any, stream: Any) -> int:
+    """A random slot of person i whose match is not used and whose record this walk has not met; -1: there is none."""
+    free = 0
+    for t in range(records.shape[1]):
+        free += not used[i, t] and met[records[i, t]] != met[-1]
+    if free == 0:
+        return -1
+    left = below(stream, free)
+    for t in range(records.shape[1]):
+        if not used[i, t] and met[records[i, t]] != met[-1]:
+            if left == 0:
+                return t
+            left -= 1
+    return -1

@@ -10,7 +10,7 @@ from numba import njit
 from oneoff.kernels.rules import allows
 from oneoff.kernels.space import ABOVE_ALL, OFFSET, span_loss
 
-__all__ = ["lexicographic_parts", "swap_between"]
+__all__ = ["lexicographic_parts", "pieces_most_left", "swap_between"]
 
 _FIRST, _LAST, _COLUMN = range(3)  # columns of the stack: rows still to divide, and by what
 _PART, _PLACE = range(2)  # where somebody is: the part, and the place in the list of all members
@@ -110,6 +110,69 @@ def _keeps(values: Any, rule: Any, first: int, last: int, work: Any) -> bool:
     for t in range(many):
         count[touched[t]] = 0
     return verdict
+
+
+@njit(cache=True)
+def pieces_most_left(value: Any, start: Any, l: int, values: int) -> Any:  # noqa: E741
+    """The piece of every person: at least l people with different values, taken from the values with most people left.
+
+    People of part p stand at start[p] : start[p + 1] and leave their value in that order. A piece takes all values with
+    most people left, and where these are fewer than l the next ones. A part of N people has no value more than N / l
+    times; that stays true of what is left, so that there are always l values, and the commonest one is in every piece.
+    """
+    piece = np.empty(len(value), np.int64)
+    queue = np.empty(len(value), np.int64)  # places by value
+    left, head = np.zeros(values, np.int64), np.zeros(values, np.int64)
+    for p in range(len(start) - 1):
+        first, last = start[p], start[p + 1]
+        held = _queued(value, first, last, queue, left, head)
+        number = 0
+        while left[held[0]] > 0:
+            size = max(l, _not_below(held, left, left[held[0]]))
+            above = _not_below(held, left, left[held[size - 1]] + 1)
+            end = _not_below(held, left, left[held[size - 1]])
+            for t in range(size):  # the last of those that have equally many, so that `held` stays sorted
+                v = held[t] if t < above else held[end - size + t]
+                piece[queue[head[v]]] = number
+                head[v] += 1
+            for t in range(size):
+                left[held[t] if t < above else held[end - size + t]] -= 1
+            number += 1
+    return piece
+
+
+@njit(cache=True)
+def _queued(value: Any, first: int, last: int, queue: Any, left: Any, head: Any) -> Any:
+    """The values of a part, those with most people first; left[v] and head[v]: how many, and where in `queue`."""
+    held = np.unique(value[first:last])
+    for v in held:
+        left[v] = 0
+    for i in range(first, last):
+        left[value[i]] += 1
+    held = held[np.argsort(-left[held], kind="mergesort")]
+    at = first
+    for v in held:
+        head[v] = at
+        at += left[v]
+    for i in range(first, last):
+        queue[head[value[i]]] = i
+        head[value[i]] += 1
+    for v in held:
+        head[v] -= left[v]
+    return held
+
+
+@njit(cache=True)
+def _not_below(held: Any, left: Any, least: int) -> int:
+    """How many of the values, sorted by descending `left`, have at least so many people left."""
+    low, high = 0, len(held)
+    while low < high:
+        middle = (low + high) // 2
+        if left[held[middle]] >= least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit(cache=True)

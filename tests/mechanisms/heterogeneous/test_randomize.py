@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from oneoff.errors import OneoffError
 from oneoff.kernels.keystream import stream_of
 from oneoff.kernels.randomize import half, walk
-from oneoff.mechanisms.heterogeneous.randomize import disjoint_matchings, random_matching
+from oneoff.mechanisms.heterogeneous.randomize import backtracking_matching, disjoint_matchings, random_matching
 
 # Six people with values a, a, b, b, c, c; twenty perfect matchings.
 SIX = np.array([[0, 2, 4], [1, 3, 5], [2, 4, 1], [3, 5, 0], [4, 0, 3], [5, 1, 2]])
@@ -142,3 +144,51 @@ def test_half_a_million_records(degree: int) -> None:
     carrier = random_matching(cover, rng)
     assert np.array_equal(np.sort(carrier), np.arange(len(cover)))
     assert (cover == carrier[:, None]).any(axis=1).all()
+
+
+FIVE = (np.arange(5)[:, None] + np.arange(3)) % 5  # the ring of paper 004, Figure 5
+
+
+def assignments(cover: np.ndarray) -> list[tuple[int, ...]]:
+    """All of them: the person of every record."""
+    return [each for each in permutations(range(len(cover))) if is_perfect(cover, np.array(each))]
+
+
+def test_section_5_2_thirteen_assignments_are_not_even() -> None:
+    """A uniform draw from all of them takes the middle of three with 5/13, the others with 4/13."""
+    every = assignments(FIVE)
+    assert len(every) == 13
+    share = [Fraction(sum(each[0] == person for each in every), len(every)) for person in range(3)]
+    assert share == [Fraction(4, 13), Fraction(5, 13), Fraction(4, 13)]
+
+
+def test_section_5_2_one_known_identity_tells_the_column() -> None:
+    columns = [tuple(FIVE[:, t].tolist()) for t in range(3)]
+    assert all(column in assignments(FIVE) for column in columns)
+    assert [column for column in columns if column[1] == 2] == [columns[1]]  # t3 is known to be t'2
+
+
+@given(regular_graphs(), st.integers(0, 2**32))
+def test_walks_with_steps_back_make_perfect_matchings(cover: np.ndarray, seed: int) -> None:
+    carrier = backtracking_matching(cover, np.random.default_rng(seed))
+    assert is_perfect(cover, carrier)
+    assert np.array_equal(carrier, backtracking_matching(cover, np.random.default_rng(seed)))
+
+
+@pytest.mark.slow
+def test_walks_with_steps_back_draw_every_edge_alike_and_every_assignment() -> None:
+    rng, drawn = np.random.default_rng(11), Counter[tuple[int, ...]]()
+    for _ in range(9000):
+        drawn[tuple(backtracking_matching(FIVE, rng).tolist())] += 1
+    assert sorted(drawn) == sorted(assignments(FIVE))
+    edges = np.zeros((5, 5))
+    for each, often in drawn.items():
+        edges[np.arange(5), each] += often / 9000
+    assert abs(edges[edges > 0] - 1 / 3).max() < 0.025  # five standard deviations
+
+
+def test_parts_draw_their_assignments_apart() -> None:
+    """Two rings of two people: had both the same of the two assignments, two of four outcomes would never come."""
+    cover = np.array([[0, 1], [1, 0], [2, 3], [3, 2]])
+    rng = np.random.default_rng(3)
+    assert len({tuple(backtracking_matching(cover, rng).tolist()) for _ in range(60)}) == 4

@@ -3,7 +3,8 @@
 Papers 004 (section 5.2) and 000 (Theorem 3) want every person behind a record to be equally likely. They draw as many
 disjoint perfect matchings as a record covers people and pick one, O(k n**2) for each by a backtracking walk. We halve
 the graph instead wherever its degree is even and match by random walks where it is odd (Goel, Kapralov and Khanna 2013,
-"Perfect matchings in O(n log n) time in regular bipartite graphs"), which is near linear.
+"Perfect matchings in O(n log n) time in regular bipartite graphs"), which is near linear. The papers' own walk is here,
+too (`backtracking_matching`). Single edges are equally likely in all of them; which ones come together is not the same.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import numpy.typing as npt
 from oneoff.errors import Defect
 from oneoff.table.arrays import Codes, Ints
 
-__all__ = ["disjoint_matchings", "random_matching"]
+__all__ = ["LARGEST_WALKED", "backtracking_matching", "disjoint_matchings", "random_matching"]
+
+LARGEST_WALKED = 2000  # people in a part that `backtracking_matching` is meant for
 
 Edges = Codes
 
@@ -42,6 +45,39 @@ def random_matching(cover: npt.NDArray[np.integer[Any]], rng: np.random.Generato
             return _as_given(order, _taken(edges, slot))
         edges = _without(edges, slot)
     return _as_given(order, edges[:, 0])
+
+
+def backtracking_matching(cover: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> Ints:
+    """The same by the walks of paper 004, Figure 7: k disjoint assignments of each part, one of them drawn.
+
+    Each begins with everybody's own record, closes one random cycle after the other, and steps back from dead ends.
+    O(k n^2) for an assignment of n people, and (k + 1) / 2 of them on average.
+    """
+    from oneoff.kernels.randomize import backtracking, near_first
+
+    _refuse_irregular(cover)
+    edges = np.ascontiguousarray(cover, dtype=np.int32)
+    n, k = edges.shape
+    order = near_first(edges, np.arange(n))
+    records = (np.argsort(edges.ravel(), kind="stable") // k).reshape(n, k)
+    record = backtracking(records, order.astype(np.int64), _parts(edges, order), _stream(rng))
+    carrier = np.empty(n, dtype=np.int64)
+    carrier[record] = np.arange(n)
+    return carrier
+
+
+def _parts(edges: Edges, order: Edges) -> Ints:
+    """Where parts begin in an order that goes through one after the other, and where the last one ends.
+
+    In a regular graph whoever can be reached along the rows can be reached back.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, k = edges.shape
+    graph = csr_array((np.ones(n * k), edges.ravel(), np.arange(n + 1) * k), shape=(n, n))
+    part = connected_components(graph, directed=False)[1][order]
+    return np.concatenate(([0], np.flatnonzero(np.diff(part)) + 1, [n]))
 
 
 def disjoint_matchings(cover: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> Ints:

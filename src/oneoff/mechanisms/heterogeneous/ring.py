@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, MethodMismatch, UnreachableGuarantee, whole_number
-from oneoff.mechanisms.heterogeneous.randomize import random_matching
+from oneoff.mechanisms.heterogeneous.randomize import LARGEST_WALKED, backtracking_matching, random_matching
 from oneoff.mechanisms.partitioning.hilbert import hilbert_order
 from oneoff.mechanisms.partitioning.mondrian import mondrian
 from oneoff.mechanisms.space import lexicographic, space_of
@@ -41,6 +41,8 @@ def ring(
     shape: Literal["ring", "homogeneous"] = "ring",
     partition: Literal["mondrian", "lexicographic"] = "mondrian",
     swaps: int = 1,
+    divide: Literal["auto", "most-left", "rounds"] = "auto",
+    randomize: Literal["walk", "backtracking"] = "walk",
     numeric_as: Literal["range", "set"] = "range",
     rng: np.random.Generator | None = None,
     report: Callable[[float], None] | None = None,
@@ -49,29 +51,36 @@ def ring(
 
     `partition="lexicographic", swaps=0` is NH of the paper (Figure 8, sections 5 and 6), with `shape="homogeneous"`
     its HP; the shape "homogeneous" gives the parts themselves. Chance draws whose value a record shows, each of the k
-    people with probability 1/k. For l-diversity a ring is arranged so that any l neighbours have different values.
+    people with probability 1/k. For l-diversity a part that holds a value twice is divided into pieces of at least l
+    people with different values (section 6 does so with huge parts); each piece is a ring.
+
+    divide      "most-left": as few pieces as can be, each of the values with most people left; "rounds": pieces of l to
+                2l-1 people, however few are needed; "auto": rounds where there are swaps, most-left where not
+    randomize   "walk": one random matching, near linear; "backtracking": Figure 7 to the letter, for small parts only.
+                Both draw each of the k with probability 1/k, and so stand against the same
 
     Departures. Figure 8 leaves parts that are too small; ours go on until none is. By default parts come from
-    Mondrian's cuts, for l-diversity they are divided into rounds of l to 2l-1 different values (the paper does so with
-    huge parts only), and people change places with near ones in other parts while that lowers the loss, `swaps` times
-    over three sequences of everybody; `swaps=0` neither divides nor changes. O(n d (log n + k)) and a matching.
+    Mondrian's cuts, and people change places with near ones in other parts while that lowers the loss, `swaps` times
+    over three sequences of everybody. O(n d (log n + k)) and a matching.
 
     For k-anonymity nothing depends on sensitive values: it stands against an insider. For l-diversity parts depend on
     them, so it does not. Among the people a record covers the promise is kept; the values around a person may repeat
-    when a part holds a value twice, that is with `swaps=0` or when k exceeds l. An audit of the release finds that.
+    when k exceeds l. An audit of the release finds that.
     """
-    _refuse_unknown(shape, partition, swaps)
+    _refuse_unknown(shape, partition, swaps, divide, randomize)
     rng = rng or secret_generator()
     say = report or (lambda share: None)
     k, l = _sizes(table, model)  # noqa: E741
     parts = _parts(table, k, l, partition, numeric_as, rng)
     say(0.4)
     width = l * math.ceil(k / l)
+    if l > 1:
+        fewest = divide == "most-left" or (divide == "auto" and swaps == 0)
+        parts = _divided(table, parts, width, l, fewest)
     if swaps > 0:
-        parts = _rounds(table, parts, width, l)
         _swap(table, parts, l, swaps, numeric_as, rng)
     say(0.7)
-    plan = _lined_up(table, parts, width, l, rng) if shape == "ring" else _grouped(parts)
+    plan = _lined_up(table, parts, width, l, randomize, rng) if shape == "ring" else _grouped(parts)
     say(1.0)
     return plan
 
@@ -92,12 +101,16 @@ def arranged(parts: Ragged, values: npt.NDArray[np.integer], l: int) -> tuple[Ra
     return Ragged(parts.start, parts.items[sorted_rows[at]]), (t % q)[at]
 
 
-def _refuse_unknown(shape: str, partition: str, swaps: int) -> None:
+def _refuse_unknown(shape: str, partition: str, swaps: int, divide: str, randomize: str) -> None:
     if shape not in ("ring", "homogeneous"):
         raise BadValue("unknown shape", allowed="ring, homogeneous", got=repr(shape))
     if partition not in ("mondrian", "lexicographic"):
         raise BadValue("unknown way to divide people", allowed="mondrian, lexicographic", got=repr(partition))
     whole_number(swaps, "swaps")
+    if divide not in ("auto", "most-left", "rounds"):
+        raise BadValue("unknown way to divide parts", allowed="auto, most-left, rounds", got=repr(divide))
+    if randomize not in ("walk", "backtracking"):
+        raise BadValue("unknown way to randomize", allowed="walk, backtracking", got=repr(randomize))
 
 
 def _sizes(table: Table, model: Model) -> tuple[int, int]:
@@ -148,17 +161,24 @@ def _cut(order: Ints, begins: npt.NDArray[Any]) -> Ragged:
     return Ragged(np.append(np.flatnonzero(begins), len(order)).astype(np.int64), order)
 
 
-def _rounds(table: Table, parts: Ragged, width: int, l: int) -> Ragged:  # noqa: E741
-    """Divide every part into as many rounds of the arrangement as make `width` people each."""
-    if l == 1:
-        return parts
-    lined, turn = arranged(parts, table.values, l)
+def _divided(table: Table, parts: Ragged, width: int, l: int, fewest: bool) -> Ragged:  # noqa: E741
+    """Divide every part into pieces of different values; as many make one as hold `width` people together."""
+    lined, piece = _most_left(table, parts, l) if fewest else arranged(parts, table.values, l)
+    pieces = np.maximum.reduceat(piece, parts.start[:-1]) + 1
     together = width // l
-    last = (np.maximum(parts.lengths // l // together, 1) - 1)[parts.owner]
-    number = np.minimum(turn // together, last)
+    number = np.minimum(piece // together, (np.maximum(pieces // together, 1) - 1)[parts.owner])
     new = np.append(True, number[1:] != number[:-1])
     new[parts.start[:-1]] = True
     return _cut(lined.items, new)
+
+
+def _most_left(table: Table, parts: Ragged, l: int) -> tuple[Ragged, Ints]:  # noqa: E741
+    """Every part sorted by the number of the piece that each person is in, and these numbers."""
+    from oneoff.kernels.ring import pieces_most_left
+
+    number = pieces_most_left(table.values[parts.items], parts.start, l, len(table.counts))
+    at = np.lexsort((number, parts.owner))
+    return Ragged(parts.start, parts.items[at]), number[at]
 
 
 def _swap(
@@ -184,7 +204,9 @@ def _grouped(parts: Ragged) -> Partition:
     return Partition(group)
 
 
-def _lined_up(table: Table, parts: Ragged, width: int, l: int, rng: np.random.Generator) -> Links:  # noqa: E741
+def _lined_up(
+    table: Table, parts: Ragged, width: int, l: int, randomize: str, rng: np.random.Generator,  # noqa: E741
+) -> Links:  # fmt: skip
     """The rings: lexicographic where all values of a part differ or none matters, arranged elsewhere."""
     part, place = parts.owner, np.argsort(lexicographic(table, rng))
     lined = Ragged(parts.start, parts.items[np.lexsort((place[parts.items], part))])
@@ -193,17 +215,19 @@ def _lined_up(table: Table, parts: Ragged, width: int, l: int, rng: np.random.Ge
         repeats = np.maximum.reduceat(common, parts.start[:-1]) > 1
         apart = arranged(lined, table.values, l)[0]
         lined = Ragged(parts.start, np.where(repeats[part], apart.items, lined.items))
-    return rings(lined, np.minimum(width, parts.lengths), rng)
+    return rings(lined, np.minimum(width, parts.lengths), rng, randomize)
 
 
-def rings(parts: Ragged, width: Ints, rng: np.random.Generator) -> Links:
+def rings(parts: Ragged, width: Ints, rng: np.random.Generator, randomize: str = "walk") -> Links:
     """Everybody's record covers the next people of the ring, itself first; parts of equal width are matched at once."""
+    _refuse_long_walks(parts, randomize)
     order, part = parts.items, parts.owner
     degree = np.empty(len(order), dtype=np.int64)
     degree[order] = width[part]
     begin = offsets(degree)
     member, carrier = np.empty(int(begin[-1]), dtype=np.int64), np.empty(len(order), dtype=np.int64)
     first, round_size = parts.start[part], parts.lengths[part]
+    draw = random_matching if randomize == "walk" else backtracking_matching
     for w in np.unique(width).tolist():
         at = np.flatnonzero(width[part] == w)
         local = np.empty(len(order), dtype=np.int64)
@@ -212,8 +236,19 @@ def rings(parts: Ragged, width: Ints, rng: np.random.Generator) -> Links:
         places = first[at][:, None] + ahead % round_size[at][:, None]
         people = order[at]
         member[begin[people][:, None] + np.arange(w)] = order[places]
-        carrier[people] = people[random_matching(local[places], rng)]
+        carrier[people] = people[draw(local[places], rng)]
     return Links(begin, member, carrier)
+
+
+def _refuse_long_walks(parts: Ragged, randomize: str) -> None:
+    largest = int(parts.lengths.max())
+    if randomize == "backtracking" and largest > LARGEST_WALKED:
+        raise BadValue(
+            "the walk of Figure 7 takes time with the square of a part",
+            allowed=f"parts of up to {LARGEST_WALKED} people",
+            got=f"a part of {largest}",
+            hint="randomize=walk draws each of the k with the same probability, for parts of any size",
+        )
 
 
 def _frequency(part: Ints, values: npt.NDArray[np.integer], width: int) -> Ints:
