@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from oneoff.errors import OneoffError
 from oneoff.models import Model, parse
 from oneoff.publish import publish
 from oneoff.table import Table
+from oneoff.utility.loss import check_domains
 
 __all__ = ["Comparison", "compare"]
 
@@ -25,6 +26,7 @@ class Comparison:
     count_error   median and mean relative error of the standard workload, beside those of somebody who knows the
                   overall distribution only (`utility.CountErrors`); None where it cannot be asked
     query_error   its median, which all methods have to compare
+    gcp, gcp_set  how much of its domain a published value covers; gcp_set counts values where gcp has widths
     iloss         what a person loses in all quasi-identifiers together, of generalized and of masked ones
     worst         the belief nearest to what is allowed; where the promise is about single columns, in one of them
     recognised    the probability of recognising a person, on average, which means the same for all of them; for masked
@@ -44,6 +46,7 @@ class Comparison:
     count_error: dict[str, float] | None = None
     query_error: float | None = None
     gcp: float | None = None
+    gcp_set: float | None = None
     iloss: float | None = None
     worst: float | None = None
     allowed: float | None = None
@@ -73,6 +76,7 @@ def compare(
     methods: Sequence[str] | None = None,
     seed: int | None = None,
     hold_out: float | None = None,
+    domains: Mapping[str, int] | None = None,
     report: Callable[[str, float], None] | None = None,
 ) -> list[Comparison]:
     """Run methods on a table for one promise; nothing is written.
@@ -80,8 +84,10 @@ def compare(
     methods   names with options, such as "mondrian" or "mondrian:cuts=strict"; all that serve the promise by default,
               without those that are there for comparisons with the papers only
     hold_out  a share of the people to leave out, with whom those in the release are compared
+    domains   sizes of domains to measure the loss by, instead of what occurs
     """
-    model = parse(guarantee)
+    model, sizes = parse(guarantee), dict(domains or {})
+    check_domains(table.quasi, sizes)
     chosen = (
         [_method(text) for text in methods]
         if methods
@@ -91,7 +97,7 @@ def compare(
     for done, (name, options) in enumerate(chosen):
         if report is not None:
             report(name, done / len(chosen))
-        found.append(_run(table, model, name, options, seed, hold_out))
+        found.append(_run(table, model, name, options, seed, hold_out, sizes))
     return found
 
 
@@ -102,11 +108,17 @@ def _method(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _run(
-    table: Table, model: Model, name: str, options: dict[str, str], seed: int | None, hold_out: float | None
+    table: Table,
+    model: Model,
+    name: str,
+    options: dict[str, str],
+    seed: int | None,
+    hold_out: float | None,
+    domains: dict[str, int],
 ) -> Comparison:
     began = time.process_time()
     try:
-        outcome = publish(table, model, method=name, seed=seed, options=options, hold_out=hold_out)
+        outcome = publish(table, model, method=name, seed=seed, options=options, hold_out=hold_out, domains=domains)
     except OneoffError as error:
         return Comparison(name, options, refused=str(error))
     cpu_seconds, verdict, counted = time.process_time() - began, outcome.verdict, outcome.utility.count_error
@@ -119,6 +131,7 @@ def _run(
         count_error=None if counted is None else counted.as_dict(),
         query_error=None if counted is None else counted.median,
         gcp=outcome.utility.gcp,
+        gcp_set=outcome.utility.gcp_set,
         iloss=outcome.utility.iloss,
         worst=verdict.worst,
         allowed=verdict.witness.allowed,

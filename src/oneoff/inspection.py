@@ -229,10 +229,12 @@ def measure_folder(
     hierarchies: Mapping[str, str] | None = None,
     reading: Mapping[str, Any] | None = None,
     queries: Queries | None = None,
+    domains: Mapping[str, int] | None = None,
 ) -> tuple[Utility, AggregateErrors | None]:
     """How much a release blurs, and how well it answers random queries, where these are asked for.
 
     hierarchies   files by column, to measure along
+    domains       sizes by column, to measure by instead of the values that occur
     """
     from oneoff.table.hierarchy import read_hierarchy
 
@@ -241,7 +243,7 @@ def measure_folder(
     along = {"hierarchies": files if release.measured_in_table else {}}
     original = _original(folder, release, table, {**(reading or {}), **along})
     trees = {name: read_hierarchy(path) for name, path in files.items()}
-    measured = utility(release, original, hierarchies=trees)
+    measured = utility(release, original, domains=domains, hierarchies=trees)
     return measured, None if queries is None else _query_errors(release, original, queries)
 
 

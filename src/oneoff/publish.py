@@ -107,12 +107,14 @@ def publish(
     options: Mapping[str, Any] | None = None,
     job: str = "",
     hold_out: float | None = None,
+    domains: Mapping[str, int] | None = None,
     report: Report | None = None,
     warn: Warn | None = None,
 ) -> Outcome:
     """Leave out who is to be held out, plan, release, audit and measure.
 
     job      the text that would repeat it, kept in the private half
+    domains  sizes to measure the loss by, instead of what occurs
     report   is told the stage and how much of it is done; warn is told, before the work, all that can be foreseen
     """
     began, say = time.perf_counter(), report or (lambda stage, share: None)
@@ -132,7 +134,7 @@ def publish(
     release = _release(order, plan, rng)
     say("auditing", 0.0)
     verdict = _judged(release, order, parts.outside)
-    measured = utility(release, table)
+    measured = utility(release, table, domains=domains)
     say("done", 1.0)
     outcome = Outcome(
         release=replace(

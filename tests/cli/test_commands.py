@@ -58,7 +58,8 @@ COMMANDS = {
         "--verbose", "--json",
     ],
     "utility": [
-        "--table", "--hierarchy", "--missing", "--rows", "--queries", "--attributes", "--seed", "--verbose", "--json",
+        "--table", "--hierarchy", "--domains", "--missing", "--rows", "--queries", "--attributes", "--seed",
+        "--verbose", "--json",
     ],
     "query": ["--json"],
     "methods": ["--json"],
@@ -611,6 +612,42 @@ def test_utility_along_a_hierarchy(made: Path, tmp_path: Path) -> None:
     answer = oneoff("utility", made, "--hierarchy", f"gendre={tmp_path / 'gender.csv'}")
     assert answer.status == 2
     assert "did you mean 'gender'?" in answer.err
+
+
+def test_utility_by_nominal_domains(made: Path) -> None:
+    occurring = oneoff("utility", made, "--json").json
+    nominal = oneoff("utility", made, "--domains", "age=200,gender=3", "--domains", "country=300", "--json").json
+    assert nominal["gcp_set"] < occurring["gcp_set"]
+    assert nominal["per_attribute"]["gender"] == pytest.approx(occurring["per_attribute"]["gender"] / 2)
+    assert nominal["per_attribute"]["education"] == occurring["per_attribute"]["education"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("age",), "--domains NAME=VALUE"),
+        (("age=many",), "--domains age=79"),
+        (("age=1",), "has less room than its values need"),
+        (("aeg=79",), "did you mean 'age'?"),
+        (("age=79,age=80",), "--domains names 'age' twice"),
+    ],
+)
+def test_domains_that_cannot_be_are_refused(given: tuple[str, ...], said: str, made: Path, people_csv: Path) -> None:
+    roles = ("--quasi", "age,gender", "--guarantee", "k-anonymity:5", "--method", "mondrian")
+    for command in (("utility", made), ("compare", people_csv, *roles)):
+        answer = oneoff(*command, "--domains", *given)
+        assert answer.status == 2
+        assert said in answer.err
+
+
+def test_compare_by_nominal_domains(people_csv: Path) -> None:
+    roles = ("--quasi", "age,gender", "--guarantee", "k-anonymity:5", "--method", "mondrian", "--seed", "1", "--json")
+    occurring, nominal = (
+        oneoff("compare", people_csv, *roles, *domains).json["methods"][0]
+        for domains in ((), ("--domains", "age=500,gender=9"))
+    )
+    assert nominal["gcp"] < occurring["gcp"]
+    assert nominal["gcp_set"] < occurring["gcp_set"]
 
 
 def test_check_a_raw_table(people_csv: Path) -> None:

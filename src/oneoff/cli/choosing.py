@@ -66,6 +66,7 @@ def compare(
     numeric: options.Numeric = None,
     categorical: options.Categorical = None,
     hierarchy: options.SameHierarchy = None,
+    domains: options.Domains = None,
     missing: options.Missing = "error",
     seed: Annotated[int | None, typer.Option(help="For a repeatable run.")] = None,
     seed_file: options.SeedFile = None,
@@ -91,8 +92,11 @@ def compare(
         missing=missing, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na),  # type: ignore[arg-type]
         decimal=decimal or ".",
     )  # fmt: skip
+    sizes = options.sizes(domains, "--domains")
     with progress_bar() as report:
-        found = compare_methods(table, guarantee, methods=methods, seed=seed, hold_out=hold_out, report=report)
+        found = compare_methods(
+            table, guarantee, methods=methods, seed=seed, hold_out=hold_out, domains=sizes, report=report
+        )
     rows_found = [row.as_dict() for row in found]
     if out is not None:
         out.write_text(comparison_html(rows_found, guarantee), encoding="utf-8")

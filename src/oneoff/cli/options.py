@@ -18,6 +18,7 @@ __all__ = [
     "Csv",
     "Decimal",
     "Delimiter",
+    "Domains",
     "Effort",
     "Encoding",
     "EvenIfBroken",
@@ -60,6 +61,7 @@ __all__ = [
     "na_texts",
     "names",
     "pairs",
+    "sizes",
 ]
 
 _GUARANTEE = (
@@ -100,6 +102,14 @@ ReadHierarchy = Annotated[
 MeasuredHierarchy = Annotated[
     list[str] | None,
     typer.Option(help="zip=zip.csv: measure AIL, or how far masked values moved, along this hierarchy."),
+]
+Domains = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--domains",
+        help="age=79,gender=2: measure GCP by these sizes of domains, as the literature does, not by the values that "
+        "occur. Repeatable.",
+    ),
 ]
 
 # How files are read
@@ -217,6 +227,15 @@ def pairs(given: list[str] | None, flag: str) -> dict[str, str]:
             raise BadValue(f"{flag} names {name!r} twice", allowed="each name once", got=got)
         found[name] = value
     return found
+
+
+def sizes(given: list[str] | None, flag: str) -> dict[str, int]:
+    """Whole numbers by name, as in age=79,gender=2."""
+    texts = pairs([pair for text in given or [] for pair in names(text)], flag)
+    for name, text in texts.items():
+        if not text.isascii() or not text.isdigit():
+            raise BadValue(f"{flag} needs a whole number for {name!r}", allowed=f"{flag} {name}=79", got=text)
+    return {name: int(text) for name, text in texts.items()}
 
 
 def job_options(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ def utility(
     folder: options.ReleaseFolder,
     table: options.TableFile = None,
     hierarchy: options.MeasuredHierarchy = None,
+    domains: options.Domains = None,
     missing: options.SameMissing = None,
     rows: options.Rows = None,
     queries: Annotated[
@@ -37,7 +38,7 @@ def utility(
         raise BadValue("--attributes and --seed are about queries", allowed="with --queries 1000, for example")
     asked = None if queries is None else Queries(queries, attributes, seed)
     reading, trees = {"missing": missing, "rows": rows}, options.pairs(hierarchy, "--hierarchy")
-    measured, errors = measure_folder(folder, table, trees, reading, asked)
+    measured, errors = measure_folder(folder, table, trees, reading, asked, options.sizes(domains, "--domains"))
     if as_json:
         print_json(measured.as_dict() | ({} if errors is None else {"queries": errors.as_dict()}))
     else:

@@ -11,17 +11,17 @@ The variants differ and are not comparable with one another; a figure always say
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from oneoff.errors import BadValue, UnknownColumn, listing, nearest
+from oneoff.errors import BadValue, UnknownColumn, listing, nearest, whole_number
 from oneoff.releases import Published, of_kind
-from oneoff.table import Hierarchy, Table
+from oneoff.table import Attribute, Hierarchy, Table
 from oneoff.utility.masking import Masking
 from oneoff.utility.standard import CountErrors, count_errors
 
-__all__ = ["Utility", "Yardsticks", "nothing_blurred", "utility"]
+__all__ = ["Utility", "Yardsticks", "check_domains", "nothing_blurred", "utility"]
 
 _NO_TABLE = "how far counts are off cannot be measured without the table"
 
@@ -117,12 +117,14 @@ def utility(
 
     table        the original, needed to ask test counts (count_error), for masked releases, and for gcp_set of one that
                  was read back from its folder
-    domains      domain sizes to use instead of those that occur, e.g. the nominal ones of the literature
+    domains      domain sizes to use instead of those that occur, e.g. the nominal ones of the literature; numbers are
+                 taken to be one apart
     hierarchies  for ail, where the release itself was made without them
     """
     table = None if table is None else release.people_in(table)
     by = Yardsticks(domains or {}, hierarchies or {})
-    _check_names(release, [*by.domains, *by.hierarchies])
+    check_domains(release.quasi, by.domains)
+    _check_names(release.quasi, by.hierarchies)
     measure: Callable[[Any, Table | None, Yardsticks], Utility]
     measure = of_kind("oneoff.utility", "measure", release, "there is no measure of")
     measured = measure(release, table, by)
@@ -147,10 +149,31 @@ def nothing_blurred(release: Published) -> Utility:
     return Utility(0.0, 0.0, 0.0, None, None, {attribute.name: 0.0 for attribute in release.quasi})
 
 
-def _check_names(release: Published, names: list[str]) -> None:
-    known = [attribute.name for attribute in release.quasi]
+def check_domains(quasi: Sequence[Attribute], domains: Mapping[str, int]) -> None:
+    """Refuse sizes of domains for columns that are not there, and those too small for the values that occur."""
+    _check_names(quasi, domains)
+    for attribute in quasi:
+        if attribute.name in domains:
+            _check_size(attribute, domains[attribute.name])
+
+
+def _check_names(quasi: Sequence[Attribute], names: Iterable[str]) -> None:
+    known = [attribute.name for attribute in quasi]
     for name in names:
         if name not in known:
             raise UnknownColumn(
                 f"{name!r} is not a quasi-identifier of the release", allowed=listing(known), hint=nearest(name, known)
             )
+
+
+def _check_size(attribute: Attribute, given: object) -> None:
+    """A domain has room for every value that occurs; otherwise more than all of it could be lost."""
+    size = whole_number(given, f"the size of the domain of {attribute.name!r}", least=1)
+    spanned = attribute.span + 1 if attribute.kind == "numeric" else 0
+    if size < attribute.size or size < spanned:
+        raise BadValue(
+            f"the domain of {attribute.name!r} has less room than its values need",
+            allowed=f"a whole number >= {max(spanned, attribute.size):.10g}",
+            got=str(size),
+            hint="numbers are taken to be one apart" if attribute.kind == "numeric" else "",
+        )

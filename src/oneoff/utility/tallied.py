@@ -26,7 +26,7 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
     """What cells blur is what their people do not have in common; counts of values are off by their noise."""
     size, rows = release.tallies.size, release.rows
     blurred = {
-        attribute.name: float(size @ _spread(attribute, counts) / rows)
+        attribute.name: float(size @ _spread(attribute, counts, by.domains.get(attribute.name)) / rows)
         for attribute, counts in zip(release.quasi, release.tallies.columns, strict=True)
     }
     noise = variance_of_sum(release.epsilon, len(release.counts)) * release.fields
@@ -42,12 +42,13 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
     )
 
 
-def _spread(attribute: Attribute, counts: Counts) -> Floats:
+def _spread(attribute: Attribute, counts: Counts, domain: int | None) -> Floats:
     """How much of its domain each cell spans: numbers by width, categories by how many of them occur."""
     low, high = counts.value[counts.start[:-1]], counts.value[counts.start[1:] - 1]
     if attribute.kind == "numeric":
-        return np.asarray(attribute.scaled[high] - attribute.scaled[low])
-    return (counts.distinct - 1) / max(attribute.size - 1, 1)
+        wide = np.asarray(attribute.scaled[high] - attribute.scaled[low])
+        return wide if domain is None else wide * attribute.span / max(domain - 1, 1)
+    return (counts.distinct - 1) / max((domain or attribute.size) - 1, 1)
 
 
 def estimate(release: Tallied, table: Table, queries: Workload) -> Floats:
