@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oneoff
 from oneoff.audit import linking
 from oneoff.audit.linking import (
     Matches,
@@ -26,6 +27,7 @@ from oneoff.models import Counts, KAnonymity, LDiversity, Prior
 from oneoff.plans import Links
 from oneoff.releases import Generalized
 from oneoff.releases.generalized import cells_of_groups
+from oneoff.releases.ranges import Ranges
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Ragged
 from tests.tables import tables
@@ -289,3 +291,25 @@ def test_a_shift_breaks_diversity_where_a_value_is_in_two_buckets() -> None:
 def test_counts_of_matches() -> None:
     counts = value_counts(as_matches([[0, 2, 3], [1]]), np.array([B, A, B, C]))
     assert as_counters(counts) == [{B: 2, C: 1}, {A: 1}]
+
+
+def test_table_4_and_figures_1_and_2_of_paper_004() -> None:
+    """Five people and five ranges: everybody fits two records at least, and one can only have her own."""
+    attribute = Attribute("q", "numeric", np.arange(1, 6))
+    table = Table((attribute,), np.arange(5, dtype=np.int32).reshape(-1, 1), None, np.zeros(5, dtype=np.int32))
+    low, high = (np.array(ends, dtype=np.int32) - 1 for ends in ([1, 2, 3, 3, 1], [5, 3, 4, 4, 5]))
+    release = Generalized(
+        method="by hand", model=KAnonymity(2), quasi=table.quasi, cells=(Ranges(low, high),),
+        box=np.arange(5, dtype=np.int32), group=None, sensitive=None, values=np.zeros(5, dtype=np.int32),
+        counts=table.counts, links=np.arange(5),
+    )  # fmt: skip
+
+    def named(matches: Matches) -> list[list[int]]:
+        return [sorted(1 + matches.record[a:b]) for a, b in pairwise(matches.start)]
+
+    assert named(containment(release, table)) == [[1, 5], [1, 2, 5], [1, 2, 3, 4, 5], [1, 3, 4, 5], [1, 5]]  # Figure 1
+    effective = effective_matches(release, table)
+    assert effective is not None
+    assert named(effective) == [[1, 5], [2], [3, 4], [3, 4], [1, 5]]  # Figure 2
+    assert identity(effective).tolist() == [2, 1, 2, 2, 2]
+    assert not oneoff.audit(release, table).holds

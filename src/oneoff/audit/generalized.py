@@ -13,7 +13,14 @@ import numpy.typing as npt
 from oneoff.audit.attack import Attack
 from oneoff.audit.attacks.view import View, sparse
 from oneoff.audit.judge import Crowds, judge_crowds, judge_nothing
-from oneoff.audit.linking import Matches, containment, insider_counts, reader_counts
+from oneoff.audit.linking import (
+    Matches,
+    containment,
+    effective_matches,
+    insider_counts,
+    reader_counts,
+    value_counts,
+)
 from oneoff.audit.outlier import outlier_attack
 from oneoff.audit.reader import reader_view
 from oneoff.audit.recognition import Looks, own_values, subsets_of_size
@@ -83,13 +90,20 @@ def _judge_each(
     if table is None:
         return judge_nothing(model, release.rows, (_BLIND, *problems), Adversary.READER, before)
     graph = release.graph
-    counts = reader_counts(release, table) if graph is None else insider_counts(graph, release.values)
+    counts = _read(release, table, problems) if graph is None else insider_counts(graph, release.values)
     prior, people = Prior(tuple(release.counts.tolist())), np.arange(table.rows)
     crowds = Crowds(counts, people, table.values, prior, release.sensitive, grouped=False)
     against = Adversary.READER if graph is None else Adversary.GRAPH
     verdict = judge_crowds(model, crowds, against=against, before=before, problems=problems)
     view = None if graph is None else reader_view(release, table, model, np.random.default_rng())
     return replace(verdict, reader=view)
+
+
+def _read(release: Generalized, table: Table, problems: tuple[str, ...]) -> Counts:
+    """What a reader sees, without the matches that cannot be true wherever these can be told (paper 004, section 4)."""
+    known = release.links is not None and not problems
+    matches = effective_matches(release, table) if known else None
+    return reader_counts(release, table) if matches is None else value_counts(matches, release.values)
 
 
 def _problems(release: Generalized, table: Table | None) -> tuple[str, ...]:

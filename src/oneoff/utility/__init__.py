@@ -3,6 +3,7 @@
 from oneoff.utility.aggregates import AggregateErrors, Aggregates, aggregate_errors, random_aggregates
 from oneoff.utility.loss import Utility, utility
 from oneoff.utility.masking import Masking, masking
+from oneoff.utility.order import better
 from oneoff.utility.standard import CountErrors, count_errors, standard_queries
 from oneoff.utility.workload import QueryErrors, Workload, prefix_queries, query_errors, random_queries
 
@@ -15,6 +16,7 @@ __all__ = [
     "Utility",
     "Workload",
     "aggregate_errors",
+    "better",
     "count_errors",
     "masking",
     "prefix_queries",
