@@ -371,6 +371,9 @@ def ceilings(draw: st.DrawFn, table: Table) -> Model:
             st.builds(DeltaDisclosure, st.fractions(Fraction(1, 8), 4, max_denominator=8)),
             st.builds(FPrivacy, st.fractions(0, 4, max_denominator=4), st.just(highest)),
             st.just(ValueCaps(ceilings)),
+            st.sets(st.sampled_from(sorted(ceilings))).map(
+                lambda named: ValueCaps({x: ceilings[x] for x in named}, others=FPrivacy(1, highest / 9))
+            ),
         )
     )
     if draw(st.booleans()):

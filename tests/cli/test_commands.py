@@ -300,6 +300,10 @@ def test_a_caps_file_is_found_again_from_another_folder(tmp_path: Path, monkeypa
     )
     answer = oneoff("anonymize", "../job.toml")
     assert answer.status == 0, "the caps of a job are beside it, as its other files are"
+    (tmp_path / "caps.csv").write_text("value,cap\n*,1.2*p+0.1\nq,0.7\n")
+    answer = oneoff("anonymize", "../job.toml", "--overwrite")
+    assert answer.status == 0, answer.err
+    assert "1.2*p+0.1" in (tmp_path / "c" / "public" / "release.json").read_text()
 
 
 def test_only_the_first_rows(people_csv: Path, tmp_path: Path) -> None:

@@ -83,8 +83,12 @@ def keeps(model: Model, group: Group, prior: Group, tree: Hierarchy | None = Non
             return earth_mover(group, prior, distance, tree) <= t
         case FPrivacy(theta, base):
             return all(a <= theta * b + base for a, b in zip(q, p, strict=True))
-        case ValueCaps(caps, _, scale):
+        case ValueCaps(caps, _, scale, (), None):
             return all(a <= scale * cap for a, (_, cap) in zip(q, caps, strict=True))
+        case ValueCaps(_, _, scale, ceilings, FPrivacy(theta, base)):
+            usual = [min(Fraction(1), theta * b + base) for b in p]
+            named = [other if own is None else own for own, other in zip(ceilings, usual, strict=True)]
+            return all(a <= scale * cap for a, cap in zip(q, named, strict=True))
         case RhoPrivacy(rho1, rho2):
             return all(a <= rho2 for a, b in zip(q, p, strict=True) if b <= rho1)
     raise AssertionError(f"no twin for {model}")
@@ -265,8 +269,19 @@ def single_models(values: int) -> st.SearchStrategy[Model]:
         st.builds(
             ValueCaps, st.lists(positive, min_size=values, max_size=values).map(lambda caps: _labelled(tuple(caps)))
         ),
+        st.builds(
+            _with_formula,
+            st.lists(st.none() | positive, min_size=values, max_size=values),
+            st.builds(FPrivacy, factors, positive),
+        ),
     ]
     return st.one_of(kinds)
+
+
+def _with_formula(caps: list[Fraction | None], others: FPrivacy) -> ValueCaps:
+    """As if a file had named some values only."""
+    named = tuple((f"v{i}", cap) for i, cap in enumerate(caps) if cap is not None)
+    return ValueCaps(named, ceilings=tuple(caps), others=others)
 
 
 def _labelled(caps: tuple[Fraction, ...]) -> tuple[tuple[str, Fraction], ...]:

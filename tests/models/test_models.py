@@ -509,6 +509,24 @@ def test_ceilings_for_other_values_are_refused() -> None:
         named.bind(Attribute("d", "categorical", np.array(["a", "c"], dtype=object)))
 
 
+def test_single_ceilings_go_before_the_formula_for_all_others() -> None:
+    labels = np.array(["HIV", "cold", "flu"], dtype=object)
+    model = ValueCaps({"HIV": "0.1"}, others=FPrivacy(2, "0.02")).bind(Attribute("d", "categorical", labels))
+    assert isinstance(model, ValueCaps)
+    assert model.caps([1, 3, 6]).ceiling == (Fraction(1, 10), Fraction(62, 100), 1)
+    assert model.level([2, 3, 5], [1, 3, 6]) == 2  # the single ceiling is exceeded twofold
+    assert model.level([0, 3, 1], [1, 3, 6]) == Fraction(75, 62)  # the formula's
+    assert "2 times its share" in model.sentence()
+    with pytest.raises(BadGuarantee, match="unknown values: measles") as refused:
+        ValueCaps({"measles": "0.1"}, others=FPrivacy(2)).bind(Attribute("d", "categorical", labels))
+    assert "HIV" in str(refused.value)
+    starred = Attribute("d", "categorical", np.array(["*", "a"], dtype=object))
+    with pytest.raises(BadGuarantee, match="stands for all"):
+        ValueCaps({"a": "0.5"}, others=FPrivacy(2)).bind(starred)
+    assert model.level([0, 1, 1], [1, 0, 1]) > 1  # a value that the table does not hold still has the base
+    assert ValueCaps({}, ceilings=(None, None), others=FPrivacy(2, 0)).level([1, 1], [0, 1]) == math.inf
+
+
 @given(cases())
 @example((RecursiveLDiversity(2, 1), [[1]], [1]))
 def test_every_promise_has_a_sentence_and_a_subject(case: Case) -> None:

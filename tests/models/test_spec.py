@@ -32,6 +32,7 @@ from oneoff.models import (
     ValueCaps,
     parse,
 )
+from oneoff.models.numbers import Number
 from tests.models.model_twins import any_models
 
 UNNAMED = [name for name in EXAMPLES if "=" not in EXAMPLES[name]]
@@ -245,6 +246,31 @@ def test_caps_are_read_from_a_file(tmp_path: Path) -> None:
     assert parse("f-privacy:" + write(tmp_path, '\ufeffflu,0.29\n\n"a, b",1/3\n')) == expected
     joined = parse("k-anonymity:2+f-privacy:" + write(tmp_path, "flu,0.29\n", "c+d.csv"))
     assert joined == Joined((KAnonymity(2), ValueCaps({"flu": "0.29"}, source="c+d.csv")))
+
+
+@pytest.mark.parametrize(
+    ("formula", "theta", "base"),
+    [("8*p+0.02", 8, "0.02"), (" 1/2 * p + 1/3 ", "1/2", "1/3"), ("2p", 2, 0), ("p", 1, 0), ("p+.1", 1, "0.1"),
+     ("0.3", 0, "0.3")],
+)  # fmt: skip
+def test_a_file_may_have_a_formula_for_all_others(tmp_path: Path, formula: str, theta: Number, base: Number) -> None:
+    for header in ("", "value,cap\n"):  # the line of others is no header, wherever it stands
+        for lines in (f"*,{formula}\nHIV,0.1\n", f"HIV,0.1\n*,{formula}\n"):
+            found = parse("f-privacy:" + write(tmp_path, header + lines))
+            assert found == ValueCaps({"HIV": "0.1"}, source="caps.csv", others=FPrivacy(theta, base))
+    assert FPrivacy.of_formula(FPrivacy(theta, base).formula) == FPrivacy(theta, base)
+    scaled = parse("f-privacy:" + str(tmp_path / "caps.csv") + ",scale=2")
+    assert scaled == ValueCaps({"HIV": "0.1"}, source="caps.csv", scale=2, others=FPrivacy(theta, base))
+
+
+def test_formulas_that_are_none_are_refused(tmp_path: Path) -> None:
+    for wrong in ("8*q", "8*p-0.1", "two", "8*p+0.02+1", "*", "-1*p", "8*p+2", "1/0*p", "0", "0*p"):
+        with pytest.raises(BadGuarantee):
+            parse("f-privacy:" + write(tmp_path, f"HIV,0.1\n*,{wrong}\n"))
+    with pytest.raises(BadGuarantee, match="not a number"):  # only all others have a formula
+        parse("f-privacy:" + write(tmp_path, "flu,0.1\nHIV,8*p\n"))
+    with pytest.raises(BadGuarantee, match="twice"):
+        parse("f-privacy:" + write(tmp_path, "*,8*p\n*,9*p\n"))
 
 
 def test_caps_parse_back_where_their_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

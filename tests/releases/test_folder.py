@@ -541,6 +541,29 @@ def test_named_caps_joined_with_another_promise_are_verified_without_their_file(
         oneoff.verify(public)
 
 
+@pytest.mark.parametrize("method", ["mondrian", "tallies"])
+@pytest.mark.parametrize("scale", ["", ",scale=1.5"])
+def test_a_formula_for_all_other_values_is_published_as_a_formula(
+    people: Table, tmp_path: Path, method: str, scale: str
+) -> None:
+    """The shares that it takes may be secret, as those of tallies are: it is stated, not what it comes to."""
+    assert people.sensitive is not None
+    first, *others = people.sensitive.labels.tolist()
+    caps = tmp_path / "caps.csv"
+    caps.write_text(f'"{first}",0.4\n*,3*p+0.05\n')
+    made = publish(people, f"f-privacy:{caps}{scale}", method=method, seed=1).release
+    assert oneoff.audit(made, people).holds
+    public = replace(made, private_half=dict).write(tmp_path / "out") / "public"
+    caps.unlink()
+    assert oneoff.verify(public).holds
+    (promise,) = json.loads((public / "release.json").read_text())["promises"]
+    assert promise == {"spec": f"f-privacy:caps.csv{scale}", "named_caps": ["0.4", *["3*p+0.05"] * len(others)]}
+    promise["named_caps"][1] = "4*p+0.05"
+    forged(public, {"promises": [promise]})
+    with pytest.raises(DamagedRelease, match="several formulas"):
+        oneoff.verify(public)
+
+
 def test_ranges_do_not_list_the_numbers_of_the_table(tmp_path: Path) -> None:
     incomes = np.random.default_rng(1).integers(1000, 90000, 50)
     frame = pa.table({"income": incomes, "s": ["a", "b"] * 25})

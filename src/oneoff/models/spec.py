@@ -129,7 +129,7 @@ def _f_privacy(arguments: str, text: str) -> Model:
     path, scaled, scale = arguments.partition(",scale=")
     if "=" not in path:
         read = ValueCaps.read(path)
-        return ValueCaps(read.caps_by_label, read.source, scale) if scaled else read
+        return ValueCaps(read.caps_by_label, read.source, scale, others=read.others) if scaled else read
     given = _named(arguments, text, ("theta", "base"))
     if "theta" not in given:
         raise BadGuarantee("f-privacy needs theta", allowed=_example(text), got=text)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from oneoff.errors import listing
-from oneoff.models import Joined, Limits, Model, ValueCaps, parse
+from oneoff.models import FPrivacy, Joined, Limits, Model, ValueCaps, parse
 from oneoff.models.adversary import Adversary
 from oneoff.models.numbers import fraction_below, number_text
 from oneoff.releases.columns import describe_values, read_sensitive
@@ -92,8 +92,14 @@ def _unsaid(described: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_promise(part: Model) -> dict[str, Any]:
-    """A single promise; ceilings the steward named one by one come with it, exactly: no recipient has the file."""
-    named = [number_text(ceiling) for ceiling in part.ceilings] if isinstance(part, ValueCaps) else None
+    """A single promise; ceilings the steward named one by one come with it, exactly: no recipient has the file.
+
+    Where a formula says them, so does this: the true shares that it takes may be nobody's business.
+    """
+    named = None
+    if isinstance(part, ValueCaps):
+        usual = "" if part.others is None else part.others.formula
+        named = [usual if ceiling is None else number_text(ceiling) for ceiling in part.ceilings]
     return {"spec": part.spec(), "named_caps": named}
 
 
@@ -115,5 +121,11 @@ def _promise(spec: str, named_caps: list[str] | None, sensitive: Attribute | Non
         return parse(spec).bind(sensitive)
     if sensitive is None:
         raise ValueError(f"{spec} has ceilings for a sensitive column there is none of")
-    ceilings = dict(zip(label_texts(sensitive.labels), named_caps, strict=True))
-    return ValueCaps(ceilings, source=spec.removeprefix(f"{ValueCaps.name}:")).bind(sensitive)
+    source, _, scale = spec.removeprefix(f"{ValueCaps.name}:").partition(",scale=")
+    caps = dict(zip(label_texts(sensitive.labels), named_caps, strict=True))
+    single = {label: cap for label, cap in caps.items() if "p" not in cap}
+    formulas = {cap for label, cap in caps.items() if label not in single}
+    if len(formulas) > 1:
+        raise ValueError(f"{spec} has several formulas")
+    others = FPrivacy.of_formula(formulas.pop()) if formulas else None
+    return ValueCaps(single, source, scale or 1, others=others).bind(sensitive)
