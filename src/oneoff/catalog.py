@@ -350,7 +350,7 @@ METHODS: dict[str, Method] = {
         "mutual-cover",
         mutual_cover,
         "masked microdata",
-        _BOUNDS | {"delta-probability", "hierarchy-beta-likeness"},
+        _BOUNDS | {"delta-probability", "hierarchy-beta-likeness", "t-closeness"},
         "replaces quasi-identifiers by those of similar people, by chance and as little as possible (paper 003)",
         needs=frozenset({"delta-probability"}),
         caution=_warn_of_masking,

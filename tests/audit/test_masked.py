@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from oneoff.audit.exposure import knowledge, record_posterior, value_belief
 from oneoff.errors import DamagedRelease, OneoffError
 from oneoff.models import DeltaProbability
 from oneoff.models.adversary import Adversary
-from oneoff.plans import Cover, Partition, RandomTable
+from oneoff.plans import Cover, Partition, RandomTable, Redraw
 from oneoff.plans.cover import TOTAL
 from oneoff.publish import publish
 from oneoff.releases import Masked, mask
@@ -30,7 +31,7 @@ from oneoff.releases.folder import load_release
 from oneoff.releases.masked import load_cover
 from oneoff.releases.private import load_links
 from oneoff.table import Attribute, Table
-from tests.test_laws import probability_of, row_of
+from tests.test_laws import changed_again, probability_of, row_of
 
 pytestmark = pytest.mark.usefixtures("without_pictures")
 
@@ -70,31 +71,30 @@ def covers(draw: st.DrawFn) -> tuple[Table, Cover]:
         )
     redraw = None
     if draw(st.booleans()):
-        redraw = np.zeros((int(group.max()) + 1, 2), dtype=np.int64)
-        for g, j in product(range(len(redraw)), range(2)):
+        odds = np.zeros((int(group.max()) + 1, 2), dtype=np.int64)
+        for g, j in product(range(len(odds)), range(2)):
             several = len(set(codes[group == g, j].tolist())) > 1
-            redraw[g, j] = draw(st.integers(1, 5)) if several else 0
+            odds[g, j] = draw(st.integers(1, 5)) if several else 0
+        redraw = Redraw(odds, draw(st.integers(1, 2)))
     return table, Cover(Partition(group), tuple(tables), redraw)
 
 
 def outcomes(table: Table, cover: Cover, person: int) -> dict[tuple[int, ...], Fraction]:
     """Everything the person's record may show, with its probability: Algorithm 3 step by step."""
     rows = [row_of(each, person) for each in cover.tables]
-    own, group = tuple(table.codes[person].tolist()), cover.partition.group
+    own = tuple(table.codes[person].tolist())
     found: dict[tuple[int, ...], Fraction] = {}
     for choice in product(*(row.items() for row in rows)):
         shown = tuple(code for code, _ in choice)
         found[shown] = found.get(shown, Fraction(0)) + prod(
             (probability for _, probability in choice), start=Fraction(1)
         )
-    if cover.redraw is None or not cover.redraw[group[person]].sum() or own not in found:
+    if cover.redraw is None or own not in found:
         return found
-    unchanged, odds = found.pop(own), cover.redraw[group[person]].tolist()
-    for j, share in enumerate(odds):
-        others = set(table.codes[group == group[person], j].tolist()) - {own[j]}
-        for code in others:
-            shown = (*own[:j], code, *own[j + 1 :])
-            found[shown] = found.get(shown, Fraction(0)) + unchanged * Fraction(share, sum(odds)) / len(others)
+    changes = changed_again(table, cover, person)
+    unchanged = found.pop(own) if changes else Fraction(0)
+    for shown, probability in changes.items():
+        found[shown] = found.get(shown, Fraction(0)) + unchanged * probability
     return found
 
 
@@ -106,7 +106,7 @@ def test_who_is_behind_a_record(given: tuple[Table, Cover], seed: int) -> None:
     )
     assert release.links is not None
     shown = release.codes[release.links]
-    found = record_posterior(knowledge(cover, table.codes, shown))
+    found = record_posterior(knowledge(cover, table, shown))
     for i in range(table.rows):
         people = np.flatnonzero(cover.partition.group == cover.partition.group[i]).tolist()
         probabilities = {p: outcomes(table, cover, p).get(tuple(shown[i].tolist()), Fraction(0)) for p in people}
@@ -137,13 +137,13 @@ def test_what_is_believed_of_values(given: tuple[Table, Cover], drawn: list[int]
         own.append(float(belief[values[i]]))
         alone.append(float(np.mean(values[group] == values[i])))
         above += any(float(b) > c * (1 + 1e-9) for b, c in zip(belief, ceilings, strict=True))
-    found = value_belief(knowledge(cover, table.codes, shown), values, ceilings)
+    found = value_belief(knowledge(cover, table, shown), values, ceilings)
     assert found.own == pytest.approx(np.mean(own))
     assert found.alone == pytest.approx(np.mean(alone))
     assert found.above == pytest.approx(above / table.rows)
-    exchanged = value_belief(knowledge(Cover(cover.partition, ()), table.codes, shown), values, ceilings)
+    exchanged = value_belief(knowledge(Cover(cover.partition, ()), table, shown), values, ceilings)
     assert (exchanged.own, exchanged.alone) == (pytest.approx(found.alone), pytest.approx(found.alone))
-    assert value_belief(knowledge(cover, table.codes, shown), values, None).above is None
+    assert value_belief(knowledge(cover, table, shown), values, None).above is None
 
 
 @given(covers(), st.fractions(Fraction(1, 6), 1, max_denominator=12))
@@ -159,7 +159,7 @@ def test_definition_5_after_the_last_draw(given: tuple[Table, Cover], delta: Fra
             people = np.flatnonzero(cover.partition.group == g).tolist()
             single: dict[int, list[Fraction]] = {}
             for i in people:
-                probability = probability_of(release, table, people, i, j)
+                probability = probability_of(release, table, i, j)
                 joint: dict[int, Fraction] = {}
                 for shown, p in outcomes(table, cover, i).items():
                     joint[shown[j]] = joint.get(shown[j], Fraction(0)) + p
@@ -258,6 +258,23 @@ def test_other_promises_of_a_masked_release(people: Table) -> None:
     assert not oneoff.audit(joint, people, "k-anonymity:2").holds, "exchanged records are still those of the table"
 
 
+def test_in_how_many_columns_people_were_changed_is_kept_with_the_tables(people: Table, tmp_path: Path) -> None:
+    """Version 0.1.0 did not say it, and drew from other values: its folders are not judged by what is drawn now."""
+    release = masked(people, randomize_unchanged=True, perturbed_columns=2)
+    assert release.cover is not None
+    assert release.cover.redraw is not None
+    release.write(tmp_path / "out", even_if_broken=True)
+    found = load_cover(tmp_path / "out" / "private")
+    assert found is not None
+    assert found.redraw is not None
+    assert found.redraw.columns == 2
+    assert np.array_equal(found.redraw.odds, release.cover.redraw.odds)
+    path = tmp_path / "out" / "private" / "redraw.parquet"
+    pq.write_table(pq.read_table(path).replace_schema_metadata({}), path)
+    with pytest.raises(DamagedRelease, match=r"redraw\.parquet"):
+        load_cover(tmp_path / "out" / "private")
+
+
 def test_each_promise_is_judged_by_its_own_limit(people: Table) -> None:
     release = masked(people, "delta-probability:1/5+l-diversity:4", diverse=True)
     parts = oneoff.audit(release, people, "delta-probability:1/5+delta-probability:1/50").parts
@@ -277,7 +294,7 @@ def foreign(redraw: bool) -> tuple[Table, Cover]:
         np.array([0, 0, 1, 2, 2, 2], dtype=np.int32), np.arange(4), np.array([0, 2, 2], dtype=np.int32),
         np.full(3, TOTAL),
     )  # fmt: skip
-    odds = np.array([[1], [0]], dtype=np.int64) if redraw else None
+    odds = Redraw(np.array([[1], [0]], dtype=np.int64)) if redraw else None
     return table, Cover(Partition(np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)), (shown,), odds)
 
 

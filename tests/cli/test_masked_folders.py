@@ -387,7 +387,8 @@ def test_how_the_table_is_read_overrides_the_job(made: Path) -> None:
             "mutual-cover needs delta-probability",
             "it keeps delta-probability:1/3+l-diversity:2;",
         ),
-        ("t-closeness:0.4", "mutual-cover does not keep t-closeness:0.4", "methods that do: mondrian"),
+        ("t-closeness:0.4", "mutual-cover needs delta-probability", "it keeps delta-probability:0.2+t-closeness:0.4;"),
+        ("entropy-l-diversity:2", "mutual-cover does not keep entropy-l-diversity:2", "methods that do: mondrian"),
     ],
 )
 def test_a_promise_the_method_cannot_do_without(

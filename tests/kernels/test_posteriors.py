@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import prod
 from typing import NamedTuple
 
@@ -41,10 +42,13 @@ def cases(draw: st.DrawFn) -> Case:
     row = rng.integers(0, 2, own.shape) + 2 * np.arange(columns)
     shown = rng.integers(0, codes, (len(record_group), columns)).astype(np.int32)
     by_row, by_shown = np.lexsort([*own.T, *row.T, people_group]), np.lexsort([*shown.T[::-1], record_group])
-    odds = np.zeros((groups, 2 * columns))
+    again = np.zeros((groups, columns + 2))
     if draw(st.booleans()):
-        odds[:, :columns] = rng.random((groups, columns)) * (rng.random((groups, columns)) < 0.7)
-        odds[:, columns:] = codes - 1
+        odds = rng.random((groups, columns)) * (rng.random((groups, columns)) < 0.7)
+        again[:, -1] = np.minimum((odds > 0).sum(axis=1), draw(st.integers(1, columns)))
+        again[:, :-2] = odds / (codes - 1)
+        again[:, -2] = [sum(sets(each, int(many)).values()) for each, many in zip(odds, again[:, -1], strict=True)]
+        again[again[:, -1] == 0, -2] = 0
     known = Known(
         own=own[by_row],
         row=row[by_row],
@@ -56,29 +60,34 @@ def cases(draw: st.DrawFn) -> Case:
         start=np.cumsum([0, *map(len, rows)]),
         code=np.array([code for each in rows for code in each], dtype=np.int32),
         chance=np.array([p for each in rows for p in each.values()]),
-        odds=odds,
+        again=again,
     )
     return Case(known, rows, people_group, record_group, rng)
+
+
+def sets(odds: np.ndarray, many: int) -> dict[tuple[int, ...], float]:
+    """So many columns at once, and the product of their odds."""
+    return {chosen: prod(odds[j] for j in chosen) for chosen in combinations(range(len(odds)), many)}
 
 
 def probability(case: Case, i: int, k: int) -> float:
     """That people of class i show what the records of class k show.
 
-    Column by column they show what their rows say. Whoever would show all of their own values is then changed in one
-    column, with the odds of the columns, to any of the other values there.
+    Column by column they show what their rows say. Whoever would show all of their own values is then changed in so
+    many columns, a set of them by the product of their odds, to any of the other values there.
     """
     known, columns = case.known, range(case.known.own.shape[1])
     tables = [case.rows[known.row[i, j]] for j in columns]
     own, shown = known.own[i].tolist(), known.shown[k].tolist()
     drawn = prod(table.get(code, 0.0) for table, code in zip(tables, shown, strict=True))
     unchanged = prod(table.get(code, 0.0) for table, code in zip(tables, own, strict=True))
-    odds, others = np.split(known.odds[case.people_group[i]], 2)
-    if odds.sum() == 0:
+    *odds, whole, many = known.again[case.people_group[i]].tolist()
+    if many == 0:
         return drawn
-    differs = [j for j in columns if own[j] != shown[j]]
+    differs = tuple(j for j in columns if own[j] != shown[j])
     if not differs:
         return 0.0
-    return drawn + (unchanged * odds[differs[0]] / odds.sum() / others[differs[0]] if len(differs) == 1 else 0.0)
+    return drawn + unchanged * sets(np.array(odds), int(many)).get(differs, 0.0) / whole
 
 
 def matrix(case: Case) -> np.ndarray:
@@ -95,7 +104,7 @@ def matrix(case: Case) -> np.ndarray:
 @given(cases())
 def test_totals_of_records(case: Case) -> None:
     found, expected = np.zeros((len(case.known.records), 2)), matrix(case)
-    for g in range(len(case.known.odds)):
+    for g in range(len(case.known.again)):
         record_totals(case.known, found, g, g + 1)
     assert found[:, 0] == pytest.approx(case.known.people @ expected)
     assert found[:, 1] == pytest.approx(expected.max(axis=0))
@@ -129,6 +138,6 @@ def test_beliefs_in_values(case: Case) -> None:
     assume((whole > 0).all())  # everybody's own record is in the group
     belief = chances @ shows / whole[:, None]
     found = np.zeros((len(known.people), 2))
-    belief_in_values(known, *listed(shows), *listed(has), ceiling, found, 0, len(known.odds))
+    belief_in_values(known, *listed(shows), *listed(has), ceiling, found, 0, len(known.again))
     assert found[:, 0] == pytest.approx((has * belief).sum(axis=1))
     assert found[:, 1] == pytest.approx((belief / ceiling).max(axis=1))

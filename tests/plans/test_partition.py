@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneoff.errors import Defect
-from oneoff.plans import Channel, Cover, Partition, RandomTable
+from oneoff.plans import Channel, Cover, Partition, RandomTable, Redraw
 from oneoff.plans.cover import TOTAL
 
 
@@ -60,7 +60,7 @@ def test_people_of_different_groups_share_no_row() -> None:
     with pytest.raises(Defect, match="not one for these people"):
         Cover(Partition(np.zeros(3, dtype=np.int32)), (one_row(),))
     with pytest.raises(Defect, match="drawing again"):
-        Cover(Partition(np.zeros(2, dtype=np.int32)), (one_row(),), np.zeros((2, 1), dtype=np.int64))
+        Cover(Partition(np.zeros(2, dtype=np.int32)), (one_row(),), Redraw(np.zeros((2, 1), dtype=np.int64)))
 
 
 @pytest.mark.parametrize("weight", [[[1, 2]], [[1, -1], [0, 2]], [[1, 0], [1, 1]]])

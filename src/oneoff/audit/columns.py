@@ -12,6 +12,7 @@ import numpy.typing as npt
 from oneoff.models import Limits
 from oneoff.plans import Cover, RandomTable
 from oneoff.plans.cover import TOTAL, Columns
+from oneoff.plans.redraw import drawn_from
 from oneoff.table import Table
 from oneoff.table.arrays import Ints
 from oneoff.table.classes import look_alikes
@@ -54,10 +55,11 @@ def _largest(columns: Columns) -> int:
 def _redrawn(cover: Cover, table: Table, j: int) -> Columns:
     """Columns of quasi-identifier j after Algorithm 3: group, code, everybody and the likeliest, in whole numbers.
 
-    Somebody unchanged (probability U) is changed in j with probability odds_j / sum of odds, to any of the K - 1 other
-    values of the group. So p(v) grows by U odds_j / (sum (K - 1)), and p(own) falls by U odds_j / sum. All of it is in
-    units of TOTAL^d * sum * (K - 1), which differ between groups only. People with one row and one value differ in U
+    Somebody unchanged (probability U) is changed in j with probability odds / whole, to any of the K - 1 other values
+    the group draws from. So p(v) grows by U odds / (whole (K - 1)), and p(own) falls by U odds / whole. All of it is in
+    units of TOTAL^d * whole * (K - 1), which differ between groups only. People with one row and one value differ in U
     only; the one with the largest U is the likeliest of them to show another value, with the smallest to show theirs.
+    Values that come up in this way only are all alike, and looked at once.
     """
     assert cover.redraw is not None
     each = cover.tables[j]
@@ -66,20 +68,24 @@ def _redrawn(cover: Cover, table: Table, j: int) -> Columns:
     together, largest, smallest = _unchanged(cover, table, alike, person)
     start = np.searchsorted(cover.partition.group[person], np.arange(cover.partition.groups + 1)).tolist()
     own, scale = table.codes[person, j].tolist(), TOTAL ** (len(cover.tables) - 1)
-    found: list[tuple[int, int, int, int]] = []
+    drawn, found = (
+        drawn_from(table.quasi[j], table.codes[:, j], cover.partition.group),
+        list[tuple[int, int, int, int]](),
+    )
     for g in range(cover.partition.groups):
         some = range(start[g], start[g + 1])
         rows = {p: _row(each, int(person[p])) for p in some}
-        had = {own[p] for p in some}
-        values = sorted(had.union(*rows.values()))  # also those that nobody in the group has, if a table shows them
-        others, odds, again = len(had) - 1, int(cover.redraw[g, j]), int(cover.redraw[g].sum())
-        unit = scale * again * others if again and others else scale
+        within = set(drawn[g].tolist())
+        told = {own[p] for p in some}.union(*rows.values())  # also those from elsewhere, if a table shows them
+        values = sorted(told.union(sorted(within - told)[:1]))
+        others, odds, again = len(within) - 1, cover.redraw.of_column(g, j), cover.redraw.whole(g)
+        unit = scale * again * others if others else scale
         whole, most = dict.fromkeys(values, 0), dict.fromkeys(values, 0)
         for p in some:
             row, people = rows[p], int(alike_people[p])
             for v in values:
                 weight = row.get(v, 0) * unit
-                if again and others and v in had:
+                if others and v in within:
                     gain, change = (odds, largest[p]) if v != own[p] else (-odds * others, smallest[p])
                     whole[v] += people * weight + gain * together[p]
                     most[v] = max(most[v], weight + gain * change)

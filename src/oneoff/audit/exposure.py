@@ -11,6 +11,8 @@ import numpy as np
 from oneoff.audit.recognition import Recognition
 from oneoff.plans import Cover
 from oneoff.plans.cover import TOTAL
+from oneoff.plans.redraw import drawn_from
+from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
 from oneoff.table.classes import SMALL, Risk, look_alikes
 
@@ -164,15 +166,16 @@ class Knowledge:
     known: Known | None
 
 
-def knowledge(cover: Cover, own: Codes, shown: Codes) -> Knowledge:
-    """own, shown: the codes of everybody, and those on everybody's record."""
+def knowledge(cover: Cover, table: Table, shown: Codes) -> Knowledge:
+    """shown: the codes on everybody's record."""
     group = cover.partition.group
     if cover.joint:
         return Knowledge(cover, group.astype(np.int64), group.astype(np.int64), None)
     from oneoff.kernels.posteriors import Known
 
     order = np.argsort([-len(np.unique(column)) for column in shown.T], kind="stable")  # the most telling column first
-    tables, own, shown = [cover.tables[j] for j in order.tolist()], own[:, order], shown[:, order]
+    tables, own, shown = [cover.tables[j] for j in order.tolist()], table.codes[:, order], shown[:, order]
+    quasi = [table.quasi[j] for j in order.tolist()]
     offset = offsets([each.rows for each in tables])
     row = np.stack([each.row + offset[j] for j, each in enumerate(tables)], axis=1)
     people = look_alikes([group, *(column for both in zip(row.T, own.T, strict=True) for column in both)])
@@ -190,7 +193,7 @@ def knowledge(cover: Cover, own: Codes, shown: Codes) -> Knowledge:
         start=offsets(entries),
         code=np.concatenate([each.code for each in tables]),
         chance=np.concatenate([each.weight for each in tables]) / TOTAL,
-        odds=_odds(cover, own, order),
+        again=_again(cover, quasi, own, order),
     )
     return Knowledge(cover, people, record, known)
 
@@ -201,17 +204,18 @@ def _firsts(classes: Ints, group: Codes) -> tuple[Ints, Ints]:
     return first, np.searchsorted(group[first], np.arange(int(group.max()) + 2))
 
 
-def _odds(cover: Cover, own: Codes, order: Ints) -> Floats:
-    """[group]: of being changed afterwards in each quasi-identifier, and how many other values there are in it."""
-    group, groups = cover.partition.group.astype(np.int64), cover.partition.groups
-    if cover.redraw is None:
-        return np.zeros((groups, 2 * len(order)))
-    others = []
-    for column in own.T:
-        width = int(column.max()) + 1
-        many = np.bincount(np.unique(group * width + column) // width, minlength=groups)
-        others.append(np.maximum(many - 1, 1))  # to divide by
-    return np.concatenate([cover.redraw[:, order], np.stack(others, axis=1)], axis=1).astype(np.float64)
+def _again(cover: Cover, quasi: list[Attribute], own: Codes, order: Ints) -> Floats:
+    """[group]: the share of each quasi-identifier in being changed afterwards, over the other values there are in it;
+    what products of shares are divided by; how many quasi-identifiers are changed."""
+    group, redraw = cover.partition.group, cover.redraw
+    if redraw is None:
+        return np.zeros((cover.partition.groups, len(order) + 2))
+    odds, many = redraw.odds[:, order].astype(np.float64), redraw.many
+    share = odds / np.maximum(odds.sum(axis=1), 1.0)[:, None]
+    others = [drawn_from(each, codes, group).lengths - 1 for each, codes in zip(quasi, own.T, strict=True)]
+    whole = redraw.products[0, many, np.arange(len(many))] / np.maximum(odds.sum(axis=1), 1.0) ** many
+    each_other = share / np.maximum(np.stack(others, axis=1), 1)
+    return np.concatenate([each_other, np.where(many > 0, whole, 0.0)[:, None], many[:, None]], axis=1)
 
 
 def record_posterior(seen: Knowledge) -> Floats:

@@ -34,6 +34,7 @@ from oneoff.audit.witness import Witness
 from oneoff.models import DeltaProbability, Model, Prior
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Cover
+from oneoff.plans.redraw import drawn_from
 from oneoff.releases import Masked
 from oneoff.table import Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
@@ -159,26 +160,28 @@ def _draw_problems(codes: Codes, table: Table, cover: Cover) -> list[str]:
     impossible = np.stack([each.weight_of(codes[:, j]) == 0 for j, each in enumerate(cover.tables)], axis=1)
     if cover.redraw is not None:
         changed = codes != table.codes
-        may = cover.redraw[cover.partition.group] > 0
-        once = (changed.sum(axis=1) == 1)[:, None] & changed & may & _had_in_group(codes, table, cover)
-        impossible &= ~once
+        may = (cover.redraw.odds[cover.partition.group] > 0) & _within_group(codes, table, cover)
+        own = np.stack([each.weight_of(table.codes[:, j]) > 0 for j, each in enumerate(cover.tables)], axis=1)
+        as_many = changed.sum(axis=1) == cover.redraw.many[cover.partition.group]
+        impossible &= ~(as_many & ((may | ~changed) & own).all(axis=1))[:, None]
     found = [
         f"{int(bad.sum())} records show a value of {attribute.name!r} that could not be drawn"
         for attribute, bad in zip(table.quasi, impossible.T, strict=True)
         if bad.any()
     ]
     if cover.redraw is not None and not found:
-        stuck = (codes == table.codes).all(axis=1) & (cover.redraw[cover.partition.group].sum(axis=1) > 0)
+        stuck = (codes == table.codes).all(axis=1) & (cover.redraw.many[cover.partition.group] > 0)
         found += ["somebody came out unchanged who was to be changed"] if stuck.any() else []
     return found
 
 
-def _had_in_group(codes: Codes, table: Table, cover: Cover) -> Flags:
-    """[i, j]: does anybody in the group of person i have what their record shows of quasi-identifier j?"""
-    group, found = cover.partition.group.astype(np.int64), []
-    for shown, own in zip(codes.T, table.codes.T, strict=True):
-        width = int(max(shown.max(), own.max())) + 1
-        found.append(np.isin(group * width + shown, group * width + own))
+def _within_group(codes: Codes, table: Table, cover: Cover) -> Flags:
+    """[i, j]: is what the record of person i shows of quasi-identifier j among what their group draws from?"""
+    group, found = cover.partition.group, []
+    for attribute, shown, own in zip(table.quasi, codes.T, table.codes.T, strict=True):
+        drawn = drawn_from(attribute, own, group)
+        keys = drawn.owner * attribute.size + drawn.items
+        found.append(np.isin(group.astype(np.int64) * attribute.size + shown, keys))
     return np.stack(found, axis=1)
 
 
@@ -186,7 +189,7 @@ def _view(release: Masked, table: Table, cover: Cover, model: Model) -> tuple[Ma
     delta = min((part.delta for part in model.parts() if isinstance(part, DeltaProbability)), default=Fraction(1))
     codes = known_codes(release, table)
     assert codes is not None
-    seen = knowledge(cover, table.codes, codes)
+    seen = knowledge(cover, table, codes)
     posteriors = record_posterior(seen)
     failing = failing_columns(cover, table, delta)
     columns = tuple(

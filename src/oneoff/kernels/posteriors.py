@@ -14,8 +14,8 @@ from numba import njit
 
 __all__ = ["Known", "belief_in_values", "pair_chances", "record_totals"]
 
-_NOWHERE, _SEVERAL = -1, -2
-_CHANCE, _UNCHANGED, _WHERE = range(3)  # what `_one_more` returns, kept for everybody who is left
+_CHANCE, _AGAIN, _DIFFERS = range(3)  # what `_one_more` returns, kept for everybody who is left
+_WHOLE, _CHANGED = -2, -1  # columns of `again`, behind those of the quasi-identifiers
 _SUM, _HIGHEST = range(2)  # columns of what is found
 _PEOPLE, _RECORDS = range(2)  # columns of `pairs`: classes
 _VALUE, _MANY = range(2)  # columns of `shows` and `has`
@@ -28,7 +28,8 @@ class Known(NamedTuple):
     people          [people class]: how many they are; people_start[g] is the first class of group g
     shown, records  likewise for the classes of records
     start, code, chance   row r shows code[e] with chance[e], for e in start[r] .. start[r + 1] - 1
-    odds            [group]: of being changed in each column when nothing was, and then the other values there
+    again           [group]: when nothing was changed, so many columns are (last), each set of them with the product of
+                    their numbers here, over the one before the last, for each choice of other values
     """
 
     own: Any
@@ -41,15 +42,16 @@ class Known(NamedTuple):
     start: Any
     code: Any
     chance: Any
-    odds: Any
+    again: Any
 
 
 @njit(cache=True, nogil=True)
-def _one_more(known: Any, i: int, r: int, j: int, chance: float, unchanged: float, where: int) -> Any:
+def _one_more(known: Any, g: int, i: int, r: int, j: int, chance: float, again: float, differs: float) -> Any:
     """The chance that people of class i show the first columns of the records of class r, with one more column.
 
-    unchanged   the chance that they show their own values in all of them
-    where       the column in which the record differs from them, or that it is none or several
+    again     the chance that they show their own values in all of them, times what `known.again` has for those columns
+              in which the record differs from them
+    differs   how many these are
     """
     shown, own = known.shown[r, j], known.own[i, j]
     here, same = 0.0, 0.0
@@ -59,34 +61,33 @@ def _one_more(known: Any, i: int, r: int, j: int, chance: float, unchanged: floa
         if known.code[e] == own:
             same = known.chance[e]
     if shown != own:
-        where = j if where == _NOWHERE else _SEVERAL
-    return chance * here, unchanged * same, where
+        return chance * here, again * same * known.again[g, j], differs + 1.0
+    return chance * here, again * same, differs
 
 
 @njit(cache=True, nogil=True)
-def _in_the_end(odds: Any, again: float, chance: float, unchanged: float, where: int) -> float:
-    """The chance to show a record, after those who came out unchanged were changed in one column."""
-    if again == 0.0 or where == _SEVERAL:
+def _in_the_end(known: Any, g: int, chance: float, again: float, differs: float) -> float:
+    """The chance to show a record, after those who came out unchanged were changed."""
+    if known.again[g, _WHOLE] == 0.0:
         return chance
-    if where == _NOWHERE:
+    if differs == 0.0:
         return 0.0
-    return chance + unchanged * odds[where] / again / odds[len(odds) // 2 + where]
+    return chance + (again / known.again[g, _WHOLE] if differs == known.again[g, _CHANGED] else 0.0)
 
 
 @njit(cache=True, nogil=True)
-def _narrow(known: Any, fixed: int, of_record: bool, j: int, again: float, who: Any, so_far: Any, many: int) -> int:
+def _narrow(known: Any, g: int, fixed: int, of_record: bool, j: int, who: Any, so_far: Any, many: int) -> int:
     """Who is left after column j, of those whom the columns before it left: how many, after these in the lists."""
     left = 0
     for c in range(many):
         other = who[j, c]
         i, r = (other, fixed) if of_record else (fixed, other)
-        chance, unchanged, where = _one_more(
-            known, i, r, j, so_far[j, c, _CHANCE], so_far[j, c, _UNCHANGED], np.int64(so_far[j, c, _WHERE])
-        )
-        if chance > 0.0 or (again > 0.0 and unchanged > 0.0 and where != _SEVERAL):
+        before = so_far[j, c]
+        chance, again, differs = _one_more(known, g, i, r, j, before[_CHANCE], before[_AGAIN], before[_DIFFERS])
+        if chance > 0.0 or (again > 0.0 and differs <= known.again[g, _CHANGED]):
             who[j + 1, left] = other
-            so_far[j + 1, left, _CHANCE], so_far[j + 1, left, _UNCHANGED] = chance, unchanged
-            so_far[j + 1, left, _WHERE] = where
+            so_far[j + 1, left, _CHANCE], so_far[j + 1, left, _AGAIN] = chance, again
+            so_far[j + 1, left, _DIFFERS] = differs
             left += 1
     return left
 
@@ -98,12 +99,12 @@ def _lists(columns: int, first: int, last: int, many: Any) -> Any:
     who, so_far = np.empty((columns + 1, many[0]), np.int32), np.empty((columns + 1, many[0], 3))
     for c in range(many[0]):
         who[0, c] = first + c
-        so_far[0, c, _CHANCE], so_far[0, c, _UNCHANGED], so_far[0, c, _WHERE] = 1.0, 1.0, _NOWHERE
+        so_far[0, c, _CHANCE], so_far[0, c, _AGAIN], so_far[0, c, _DIFFERS] = 1.0, 1.0, 0.0
     return who, so_far
 
 
 @njit(cache=True, nogil=True)
-def _fitting(known: Any, x: int, first: int, of_record: bool, again: float, who: Any, so_far: Any, many: Any) -> int:
+def _fitting(known: Any, g: int, x: int, first: int, of_record: bool, who: Any, so_far: Any, many: Any) -> int:
     """How many fit class x of records or of people: the lists are those of the class before it, unless x is the first.
 
     Only the columns from the first one on in which the two classes differ are looked at again.
@@ -116,7 +117,7 @@ def _fitting(known: Any, x: int, first: int, of_record: bool, again: float, who:
         while j < columns and known.row[x, j] == known.row[x - 1, j] and known.own[x, j] == known.own[x - 1, j]:
             j += 1
     for column in range(j, columns):
-        many[column + 1] = _narrow(known, x, of_record, column, again, who, so_far, many[column])
+        many[column + 1] = _narrow(known, g, x, of_record, column, who, so_far, many[column])
     return many[columns]
 
 
@@ -127,11 +128,10 @@ def record_totals(known: Any, found: Any, first: int, last: int) -> None:
     many = np.empty(columns + 1, np.int64)
     for g in range(first, last):
         who, so_far = _lists(columns, known.people_start[g], known.people_start[g + 1], many)
-        again = known.odds[g, :columns].sum()
         for k in range(known.record_start[g], known.record_start[g + 1]):
-            for c in range(_fitting(known, k, known.record_start[g], True, again, who, so_far, many)):
+            for c in range(_fitting(known, g, k, known.record_start[g], True, who, so_far, many)):
                 end = so_far[columns, c]
-                chance = _in_the_end(known.odds[g], again, end[_CHANCE], end[_UNCHANGED], np.int64(end[_WHERE]))
+                chance = _in_the_end(known, g, end[_CHANCE], end[_AGAIN], end[_DIFFERS])
                 found[k, _SUM] += known.people[who[columns, c]] * chance
                 found[k, _HIGHEST] = max(found[k, _HIGHEST], chance)
 
@@ -148,12 +148,11 @@ def belief_in_values(
     many, belief = np.empty(columns + 1, np.int64), np.zeros(len(ceiling))
     for g in range(first, last):
         who, so_far = _lists(columns, known.record_start[g], known.record_start[g + 1], many)
-        again = known.odds[g, :columns].sum()
         for p in range(known.people_start[g], known.people_start[g + 1]):
             whole = 0.0
-            for c in range(_fitting(known, p, known.people_start[g], False, again, who, so_far, many)):
+            for c in range(_fitting(known, g, p, known.people_start[g], False, who, so_far, many)):
                 end, k = so_far[columns, c], who[columns, c]
-                chance = _in_the_end(known.odds[g], again, end[_CHANCE], end[_UNCHANGED], np.int64(end[_WHERE]))
+                chance = _in_the_end(known, g, end[_CHANCE], end[_AGAIN], end[_DIFFERS])
                 whole += chance * known.records[k]
                 for e in range(shows_start[k], shows_start[k + 1]):
                     belief[shows[e, _VALUE]] += chance * shows[e, _MANY]
@@ -172,8 +171,8 @@ def pair_chances(known: Any, pairs: Any, group: Any, found: Any, first: int, las
     """found[x] = the chance that people of class pairs[x, _PEOPLE] show the records of pairs[x, _RECORDS]."""
     columns = known.shown.shape[1]
     for x in range(first, last):
-        odds, i, r = known.odds[group[x]], pairs[x, _PEOPLE], pairs[x, _RECORDS]
-        chance, unchanged, where = 1.0, 1.0, _NOWHERE
+        g, i, r = group[x], pairs[x, _PEOPLE], pairs[x, _RECORDS]
+        chance, again, differs = 1.0, 1.0, 0.0
         for j in range(columns):
-            chance, unchanged, where = _one_more(known, i, r, j, chance, unchanged, where)
-        found[x] = _in_the_end(odds, odds[:columns].sum(), chance, unchanged, where)
+            chance, again, differs = _one_more(known, g, i, r, j, chance, again, differs)
+        found[x] = _in_the_end(known, g, chance, again, differs)

@@ -9,6 +9,7 @@ from oneoff.plans.cover import Cover, RandomTable
 from oneoff.plans.links import Links
 from oneoff.plans.network import Axis, Network, Spent
 from oneoff.plans.partition import Partition
+from oneoff.plans.redraw import Redraw
 from oneoff.plans.tally import Tally
 
-__all__ = ["Axis", "Channel", "Cover", "Links", "Network", "Partition", "RandomTable", "Spent", "Tally"]
+__all__ = ["Axis", "Channel", "Cover", "Links", "Network", "Partition", "RandomTable", "Redraw", "Spent", "Tally"]

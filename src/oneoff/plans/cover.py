@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from oneoff.errors import Defect
 from oneoff.plans.partition import Partition
+from oneoff.plans.redraw import Redraw
 from oneoff.table.arrays import Codes, Flags, Ints, Ragged
 
 __all__ = ["LARGEST_GROUP", "TOTAL", "Columns", "Cover", "RandomTable"]
@@ -125,15 +126,14 @@ class Cover:
     """Who covers for whom: people in groups, and what they show.
 
     tables   one for each quasi-identifier; empty where the people of a group exchange all of theirs at random instead
-    redraw   [group, j]: how likely somebody who came out unchanged gets another value of the group in quasi-identifier
-             j (Algorithm 3), relative to the others; None where nobody does
+    redraw   how somebody is changed who came out unchanged (Algorithm 3); None where nobody is
     diverse  were ceilings on sensitive values to be kept in every column of every table?
     notes    what a steward should know
     """
 
     partition: Partition
     tables: tuple[RandomTable, ...]
-    redraw: Ints | None = None
+    redraw: Redraw | None = None
     diverse: bool = False
     notes: tuple[str, ...] = ()
 
@@ -146,7 +146,7 @@ class Cover:
             where = table.group_of_rows(self.partition.group)
             if not np.array_equal(where[table.row], self.partition.group):
                 raise Defect("people of different groups share a row of a random output table")
-        if self.redraw is not None and self.redraw.shape != (self.partition.groups, len(self.tables)):
+        if self.redraw is not None and self.redraw.odds.shape != (self.partition.groups, len(self.tables)):
             raise Defect("the probabilities of drawing again do not fit the groups")
 
     @property

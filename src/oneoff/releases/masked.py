@@ -16,14 +16,15 @@ import numpy as np
 
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
-from oneoff.plans import Cover, Partition, RandomTable
+from oneoff.plans import Cover, Partition, RandomTable, Redraw
+from oneoff.plans.redraw import drawn_from
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.exact import Exact, ValuesShown
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import damaged, missing, reading
 from oneoff.releases.published import with_values
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Flags, Ints
+from oneoff.table.arrays import Codes, Flags, Ragged
 
 if TYPE_CHECKING:
     import pyarrow
@@ -130,34 +131,27 @@ def _drawn(table: Table, cover: Cover, rng: np.random.Generator) -> Codes:
 
 
 def _redraw(table: Table, cover: Cover, codes: Codes, rng: np.random.Generator) -> None:
-    """Algorithm 3: who came out unchanged gets another value of the group in one quasi-identifier.
-
-    The paper draws a quasi-identifier and a value again and again until something changed; `redraw` has the
-    probabilities with which that ends at each quasi-identifier, and all other values of the group are then equally
-    likely.
-    """
+    """Algorithm 3: who came out unchanged gets another value of what the group draws from, in one quasi-identifier or
+    several; all other values are equally likely."""
     assert cover.redraw is not None
     group = cover.partition.group
-    odds = cover.redraw[group]
-    unchanged = np.flatnonzero((codes == table.codes).all(axis=1) & (odds.sum(axis=1) > 0))
-    ends = np.cumsum(odds[unchanged], axis=1)
-    chosen = (rng.integers(0, ends[:, -1])[:, None] >= ends).sum(axis=1)
-    for j in range(len(cover.tables)):
-        people = unchanged[chosen == j]
+    unchanged = np.flatnonzero((codes == table.codes).all(axis=1))
+    chosen = cover.redraw.choose(group[unchanged], rng)
+    for j, attribute in enumerate(table.quasi):
+        people = unchanged[chosen[:, j]]
         if len(people):
-            codes[people, j] = _another(table.codes[:, j], group, people, rng)
+            values = drawn_from(attribute, table.codes[:, j], group)
+            codes[people, j] = _another(values, group[people], table.codes[people, j], rng)
 
 
-def _another(code: Codes, group: Codes, people: Ints, rng: np.random.Generator) -> Codes:
-    """For each of these people one of the other values that occur in the group, with equal probabilities."""
-    width = int(code.max()) + 1
-    key = np.unique(group.astype(np.int64) * width + code)
-    start = np.searchsorted(key, np.arange(int(group.max()) + 2) * width)
-    first, many = start[group[people]], np.diff(start)[group[people]]
-    own = np.searchsorted(key, group[people].astype(np.int64) * width + code[people]) - first
-    place = rng.integers(0, many - 1)
-    place += place >= own
-    return np.asarray(key[first + place] % width, dtype=np.int32)
+def _another(values: Ragged, group: Codes, own: Codes, rng: np.random.Generator) -> Codes:
+    """For somebody of each of these groups any of its values but their own, with equal probabilities."""
+    width = int(values.items.max()) + 1
+    key = values.owner * width + values.items
+    first = values.start[group]
+    place = rng.integers(0, values.lengths[group] - 1)
+    place += place >= np.searchsorted(key, group.astype(np.int64) * width + own) - first
+    return np.asarray(values.items[first + place], dtype=np.int32)
 
 
 # --- the private half
@@ -173,7 +167,8 @@ def _cover_files(cover: Cover) -> dict[str, pyarrow.Table]:
     for j, table in enumerate(cover.tables):
         files[f"table_{j}.parquet"] = pa.table({"row": table.owner, "code": table.code, "weight": table.weight})
     if cover.redraw is not None:
-        files["redraw.parquet"] = pa.table({str(j): odds for j, odds in enumerate(cover.redraw.T)})
+        odds = pa.table({str(j): each for j, each in enumerate(cover.redraw.odds.T)})
+        files["redraw.parquet"] = odds.replace_schema_metadata({"columns": str(cover.redraw.columns)})
     return files
 
 
@@ -217,8 +212,9 @@ def _load_table(path: Path, row_of_person: Codes) -> RandomTable:
         return RandomTable(row_of_person, start, code, whole_numbers(entries, "weight"))
 
 
-def _load_redraw(path: Path, columns: int) -> Ints | None:
-    """The odds of drawing again, where that was done."""
+def _load_redraw(path: Path, columns: int) -> Redraw | None:
+    """The odds of drawing again, where that was done. (Version 0.1.0 drew from other values, and did not say how many
+    columns it changed: always one.)"""
     from oneoff.releases.columns import whole_numbers
     from oneoff.table.parquet import read_parquet
 
@@ -226,4 +222,7 @@ def _load_redraw(path: Path, columns: int) -> Ints | None:
         return None
     with reading(path):
         odds = read_parquet(path)
-        return np.stack([whole_numbers(odds, str(j)) for j in range(columns)], axis=1)
+        changed = (odds.schema.metadata or {}).get(b"columns")
+        if changed is None:
+            raise ValueError("it does not say how many columns were changed, as 0.1.0 did not")
+        return Redraw(np.stack([whole_numbers(odds, str(j)) for j in range(columns)], axis=1), int(changed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,10 +18,11 @@ from oneoff.errors import BadGuarantee, BadValue, HierarchyError, MethodMismatch
 from oneoff.mechanisms.masking import mutual_cover
 from oneoff.mechanisms.masking.output_tables import Solved, random_output_tables
 from oneoff.mechanisms.masking.shapes import ColumnLimits
-from oneoff.models import DeltaProbability, LDiversity
+from oneoff.mechanisms.partitioning import mondrian
+from oneoff.models import Counts, DeltaProbability, LDiversity
 from oneoff.models.adversary import Adversary
 from oneoff.models.spec import parse
-from oneoff.plans import Cover, Partition, RandomTable
+from oneoff.plans import Cover, Partition, RandomTable, Redraw
 from oneoff.plans.cover import LARGEST_GROUP, TOTAL
 from oneoff.publish import publish
 from oneoff.releases import Masked, mask
@@ -59,7 +61,7 @@ def test_columns_that_keep_delta_can_give_everybody_away_together() -> None:
     table = Table(quasi, codes, Attribute("s", "numeric", np.arange(4)), np.arange(4, dtype=np.int32))
     cover = identity_cover(table)
     assert all(highest(dense(each, 2), np.zeros(4)) == Fraction(1, 2) for each in cover.tables)
-    assert (record_posterior(knowledge(cover, codes, codes)) == 1).all()
+    assert (record_posterior(knowledge(cover, table, codes)) == 1).all()
     release = mask(
         table, cover, DeltaProbability("1/2"), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(0)
     )
@@ -71,7 +73,7 @@ def test_columns_that_keep_delta_can_give_everybody_away_together() -> None:
     assert "single columns" in verdict.sentence()
     # our own tables change nothing either, for this is the least cost; whole records are another promise
     own = mutual_cover(table, parse("delta-probability:1/2+l-diversity:4"), rng=np.random.default_rng(0))
-    assert (record_posterior(knowledge(own, codes, codes)) == 1).all()
+    assert (record_posterior(knowledge(own, table, codes)) == 1).all()
     joint = publish(table, "delta-probability:1/2", method="mutual-cover", options={"joint": True}, seed=0)
     assert joint.verdict.parts[0].name == "record delta-probability"
     assert joint.verdict.risk_after.highest == 0.5
@@ -102,8 +104,79 @@ def test_nobody_comes_out_unchanged_where_that_is_asked_for(people: Table) -> No
     assert release.cover is not None
     assert release.cover.redraw is not None
     stuck = (release.codes[release.links] == people.codes).all(axis=1)
-    alike = release.cover.redraw.sum(axis=1) == 0  # groups in which there is nothing else to show
+    alike = release.cover.redraw.many == 0  # groups in which there is nothing else to show
     assert not stuck[~alike[release.cover.partition.group]].any()
+
+
+@pytest.mark.parametrize("columns", [2, 3])
+def test_unchanged_people_are_changed_in_as_many_columns_as_asked_for(people: Table, columns: int) -> None:
+    options = {"randomize_unchanged": True, "perturbed_columns": columns}
+    outcome = publish(people, "delta-probability:1/4+l-diversity:4", method="mutual-cover", seed=2, options=options)
+    release = outcome.release
+    assert isinstance(release, Masked)
+    assert release.cover is not None
+    assert release.cover.redraw is not None
+    assert not outcome.verdict.problems
+    drawn = mask(
+        people, replace(release.cover, redraw=None), release.model, method="m", against=Adversary.BLACK_BOX,
+        rng=np.random.default_rng(5),
+    )  # fmt: skip
+    again = mask(
+        people, release.cover, release.model, method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(5)
+    )
+    kept, changed = ((each.codes[each.links] != people.codes).sum(axis=1) for each in (drawn, again))
+    expected = release.cover.redraw.many[release.cover.partition.group]
+    assert (changed == np.where(kept == 0, expected, kept)).all()
+    assert (expected == columns).mean() > 0.5
+
+
+def test_unchanged_people_may_get_any_number_from_the_range_of_the_group() -> None:
+    """Algorithm 3 draws "from the range within group": 5 is between 1 and 9, though nobody of the group has it."""
+    table = people_of([1, 1, 1, 9, 9, 9, 5, 5, 5])
+    cover = Cover(
+        Partition(np.array([0] * 6 + [1] * 3, dtype=np.int32)), _own_tables(table),
+        Redraw(np.array([[1], [0]], dtype=np.int64)),
+    )  # fmt: skip
+    seen = set()
+    for seed in range(20):
+        release = mask(
+            table, cover, DeltaProbability(1), method="m", against=Adversary.BLACK_BOX, rng=np.random.default_rng(seed)
+        )
+        assert not oneoff.audit(release, table).problems
+        shown = release.codes[release.links, 0]
+        assert (shown[6:] == 1).all(), "all alike: nothing to draw from"
+        seen |= set(shown[:3].tolist())
+    assert seen == {1, 2}
+    worst = oneoff.audit(release, table).masked
+    assert worst is not None
+    assert worst.columns[0].delta == pytest.approx(1 / 3), "9 is shown by those who had 1"
+
+
+def _own_tables(table: Table) -> tuple[RandomTable, ...]:
+    """Everybody shows their own value; 1s, 9s and 5s have a row each."""
+    return (RandomTable(table.codes[:, 0], np.arange(4), np.arange(3, dtype=np.int32), np.full(3, TOTAL)),)
+
+
+def test_groups_may_keep_t_closeness_instead(people: Table) -> None:
+    """Footnote 1 of the paper: the partition can comply with another principle, such as t-closeness."""
+    model = parse("delta-probability:1/4+t-closeness:0.35").bind(people.sensitive)
+    for options in ({}, {"cuts": "median"}, {"randomize_unchanged": True}):
+        outcome = publish(people, model, method="mutual-cover", seed=1, options=options)
+        release, parts = outcome.release, outcome.verdict.parts
+        assert isinstance(release, Masked)
+        assert release.cover is not None
+        counts = Counts.of_groups(release.cover.partition.group, people.values)
+        assert model.models[1].holds(counts, people.counts)
+        assert not model.models[1].at(parts[1].level * 0.99).holds(counts, people.counts)
+        assert [part.name for part in parts] == ["column delta-probability", "hidden-group t-closeness"]
+        assert parts[1].holds
+        assert release.cover.partition.groups > 1
+
+
+def test_groups_by_medians_are_those_of_mondrian(people: Table) -> None:
+    model = parse("delta-probability:1/4+l-diversity:5").bind(people.sensitive)
+    cover = mutual_cover(people, model, cuts="median", rng=np.random.default_rng(1))
+    assert np.array_equal(cover.partition.group, mondrian(people, model, cuts="median").group)
 
 
 def test_a_group_of_equals_is_left_as_it_is() -> None:
@@ -175,7 +248,12 @@ def test_what_cannot_be_done_is_refused(people: Table) -> None:
     assert "at most 1" in refused(few, "delta-probability:1.5")
     assert "l-diversity" in refused(people_of([1, 2, 3, 4], [0, 0, 0, 1]), "delta-probability:0.5+l-diversity:2")
     assert "delta-probability" in refused(few, "l-diversity:2")
-    assert "does not keep" in refused(few, "delta-probability:0.5+t-closeness:0.5")
+    assert "does not keep" in refused(few, "delta-probability:0.5+entropy-l-diversity:2")
+    assert "against an insider" in refused(few, "delta-probability:0.5+t-closeness:0.5", joint=True)
+    assert "needs ceilings" in refused(few, "delta-probability:0.5+t-closeness:0.5", diverse=True)
+    assert "from 1 to 1" in refused(few, "delta-probability:0.5", randomize_unchanged=True, perturbed_columns=2)
+    assert "from 1 to 7" in refused(people, "delta-probability:0.5", randomize_unchanged=True, perturbed_columns=0)
+    assert "which is off" in refused(people, "delta-probability:0.5", perturbed_columns=2)
     assert "leave diverse out" in refused(few, "delta-probability:0.5+l-diversity:2", joint=True, diverse=True)
     assert "exchanges whole" in refused(few, "delta-probability:0.5", joint=True, randomize_unchanged=True)
     assert "needs ceilings" in refused(few, "delta-probability:0.5", diverse=True)
@@ -202,7 +280,7 @@ def test_what_cannot_be_done_is_refused(people: Table) -> None:
     with pytest.raises(BadValue, match="bound on recognising"):
         mutual_cover(few, LDiversity(2))
     with pytest.raises(MethodMismatch):
-        mutual_cover(few, parse("delta-probability:0.5+t-closeness:0.5").bind(few.sensitive))
+        mutual_cover(few, parse("delta-probability:0.5+entropy-l-diversity:2").bind(few.sensitive))
 
 
 def test_odd_tables() -> None:

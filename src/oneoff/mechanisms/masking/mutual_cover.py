@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import comb
 from typing import Literal
 
 import numpy as np
@@ -26,12 +27,12 @@ from oneoff.mechanisms.partitioning.mondrian import mondrian
 from oneoff.mechanisms.partitioning.packing import packing
 from oneoff.mechanisms.partitioning.transversal import transversal
 from oneoff.mechanisms.served import refuse_all_but_ceilings
-from oneoff.models import DeltaProbability, Model
+from oneoff.models import DeltaProbability, Joined, Model, TCloseness
 from oneoff.models.adversary import Adversary, Claim
-from oneoff.plans import Cover, Partition, RandomTable
+from oneoff.plans import Cover, Partition, RandomTable, Redraw
+from oneoff.plans.redraw import MOST_COLUMNS, drawn_from
 from oneoff.randomness import secret_generator
 from oneoff.table import Table
-from oneoff.table.arrays import Ints
 from oneoff.table.distance import displacement, metric_of
 
 __all__ = ["mutual_cover"]
@@ -51,8 +52,9 @@ def mutual_cover(
     joint: bool = False,
     average: int = 4,
     randomize_unchanged: bool = False,
+    perturbed_columns: int = 1,
     diverse: bool = False,
-    cuts: Literal["strict", "relaxed"] = "relaxed",
+    cuts: Literal["strict", "relaxed", "median"] = "relaxed",
     effort: Effort = "balanced",
     solver: Literal["columns", "highs"] = "columns",
     rng: np.random.Generator | None = None,
@@ -65,17 +67,21 @@ def mutual_cover(
                          chance
     randomize_unchanged  change somebody who came out unchanged afterwards (Algorithm 3). That can break delta, so the
                          audit counts it in, and the release may be refused
+    perturbed_columns    in how many quasi-identifiers that changes somebody
     diverse              keep the ceilings on sensitive values in every column of every table, not only in the group
-    cuts, effort         of Mondrian, which makes the groups (Algorithm 2) by the least loss instead of at medians
+    cuts, effort         of Mondrian, which makes the groups: at medians as in the paper (Algorithm 2) or by the least
+                         loss
     solver               "columns" (compiled; tables with many rows go to HiGHS) or "highs" for the linear
                          programs. Both find the least cost, up to what rounding to whole weights takes
 
-    Departures: a group has at least 1/delta people, so that there is a table for it; empty halves are no halves.
+    Groups keep the promise about values: l-diversity as in Definition 2, or another one, such as t-closeness (footnote
+    1). Departures: a group has at least 1/delta people, so that there is a table for it; empty halves are no halves.
     """
     rng = rng or secret_generator()
     say = report or (lambda share: None)
-    refuse_all_but_ceilings("mutual-cover", table, model, sets=True)
+    _refuse_unserved(table, model)
     _refuse(joint, average, randomize_unchanged, diverse, solver)
+    _refuse_perturbed(perturbed_columns, randomize_unchanged, len(table.quasi))
     limits = _limits(table, model, diverse)
     if joint:
         _refuse_joint(table, model, {"average": average != 4, "cuts": cuts != "relaxed", "solver": solver != "columns"})
@@ -84,7 +90,7 @@ def mutual_cover(
     partition = mondrian(table, model, cuts=cuts, effort=effort, rng=rng, report=lambda share: say(_GROUPING * share))
     tables, notes = _tables(table, partition, limits, average, solver, say)
     _refuse_broken(tables, partition, limits)
-    redraw = _redraw(table, partition) if randomize_unchanged else None
+    redraw = _redraw(table, partition, perturbed_columns) if randomize_unchanged else None
     return Cover(partition, tables, redraw, diverse, notes)
 
 
@@ -155,6 +161,24 @@ def _refuse(joint: bool, average: int, randomize_unchanged: bool, diverse: bool,
     _refuse_together(joint, randomize_unchanged, diverse)
 
 
+def _refuse_unserved(table: Table, model: Model) -> None:
+    """Groups are Mondrian's, which keep everything; ceilings and t-closeness are what was looked into here."""
+    others = tuple(part for part in model.parts() if not isinstance(part, TCloseness))
+    if others:
+        refuse_all_but_ceilings("mutual-cover", table, Joined(others) if len(others) > 1 else others[0], sets=True)
+
+
+def _refuse_perturbed(columns: int, randomize_unchanged: bool, quasi: int) -> None:
+    whole_number(columns, "perturbed_columns", least=1, most=min(quasi, MOST_COLUMNS))
+    if columns > 1 and not randomize_unchanged:
+        raise BadValue(
+            "perturbed_columns says in how many columns randomize_unchanged changes somebody, which is off",
+            allowed="randomize_unchanged=true with perturbed_columns",
+            got=f"perturbed_columns={columns}",
+            hint="add randomize_unchanged=true, or leave perturbed_columns out",
+        )
+
+
 def _refuse_together(joint: bool, randomize_unchanged: bool, diverse: bool) -> None:
     """What one option does that another cannot stand."""
     if diverse and randomize_unchanged:
@@ -190,13 +214,14 @@ def _refuse_joint(table: Table, model: Model, given: dict[str, bool]) -> None:
             got=f"joint and {unused[0]}",
             hint=f"leave {unused[0]} out",
         )
-    branches = [
-        part.spec() for part in model.parts() if (limits := part.caps(table.counts)) is not None and limits.sets
+    refused = [
+        part.spec()
+        for part in model.parts()
+        if isinstance(part, TCloseness) or ((limits := part.caps(table.counts)) is not None and limits.sets)
     ]
-    if branches:
+    if refused:
         raise MethodMismatch(
-            f"mutual-cover with joint does not keep {branches[0]}: no groups for ceilings on branches stand against an "
-            "insider",
+            f"mutual-cover with joint does not keep {refused[0]}: no groups for it stand against an insider",
             allowed="delta-probability, alone or joined with ceilings on single values",
             got=model.spec(),
             hint="leave joint out: the hidden groups then keep it",
@@ -232,16 +257,22 @@ def _refuse_broken(tables: tuple[RandomTable, ...], partition: Partition, limits
             raise Defect("a random output table breaks delta-probability")
 
 
-def _redraw(table: Table, partition: Partition) -> Ints:
+def _redraw(table: Table, partition: Partition, columns: int) -> Redraw:
     """Algorithm 3 draws a quasi-identifier by its extent in the group, relative to that in the table, and any of the K
-    values of the group, until something changed: it ends at one in proportion to extent times (K - 1) / K."""
+    values from the range of the group, until something changed: it ends at one in proportion to extent times
+    (K - 1) / K, and at several, drawn by themselves until all of them differ and changed, to the product of these."""
     odds = np.zeros((partition.groups, len(table.quasi)), dtype=np.int64)
+    fine = _fine_enough(len(table.quasi), columns)
     start, rows = partition.members
     for j, attribute in enumerate(table.quasi):
         code = table.codes[rows, j]
         low, high = np.minimum.reduceat(code, start[:-1]), np.maximum.reduceat(code, start[:-1])
-        key = np.unique(partition.group.astype(np.int64) * attribute.size + table.codes[:, j])
-        many = np.bincount(key // attribute.size, minlength=partition.groups)
+        many = drawn_from(attribute, table.codes[:, j], partition.group).lengths
         extent = displacement(attribute, low, high)  # leaves follow the order of codes, so the ends are furthest apart
-        odds[:, j] = np.ceil(extent * (many - 1) / many * _FINE)
-    return odds
+        odds[:, j] = np.ceil(extent * (many - 1) / many * fine)
+    return Redraw(odds, columns)
+
+
+def _fine_enough(quasi: int, columns: int) -> int:
+    """Of how many parts odds may be, for their products to be added up exactly in 64 bits."""
+    return min(_FINE, *(int((2**61 / comb(quasi, some)) ** (1 / some)) for some in range(1, columns + 1)))
