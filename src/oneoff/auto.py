@@ -74,6 +74,11 @@ def _best(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Metho
             f"insider, and a recipient can verify its groups alone; {_at_most(foretold('mondrian', model, table))}. "
             "freeform and packing blur less, but the one has no groups to verify, and the other is never chosen unasked"
         )
+    if table.person is not None and METHODS["tallies"].serves_persons(model):
+        return METHODS["tallies"], (
+            "people have several rows, and only tallies hide all values of a person; "
+            f"{_off(foretold('tallies', model, table))}"
+        )
     if METHODS["transversal"].serves_promise(model):
         return _ceilings(model, table, options)
     for name in ("tallies", "burel", "sabre"):
@@ -138,7 +143,9 @@ def foretold(method: str, model: Model, table: Table) -> float | None:
     people, values = table.rows, len(table.counts)
     if method == "tallies":
         epsilon = usable_epsilon(table, model)
-        return None if epsilon is None else 1.4 * people**-0.48 * values**0.36 * min(epsilon, 3.0) ** -0.35
+        if epsilon is None:
+            return None
+        return float(1.4 * people**-0.48 * values**0.36 * min(epsilon / table.rows_per_person, 3.0) ** -0.35)
     if method == "mondrian" and _identity_alone(model):
         return float(1.2 * (_least_size(model, table) / people) ** 0.5)
     limits = model.caps(table.counts)

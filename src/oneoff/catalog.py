@@ -50,6 +50,7 @@ class Method:
     form: str = "generalized"  # of the release that is made of its plan
     comparator: bool = False  # there for comparisons with the papers; nobody needs it to publish
     because: str = ""  # why it keeps no promise about identity, where that is not plain to see
+    persons: frozenset[str] = frozenset()  # promises it also keeps for persons who have several rows
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -127,6 +128,10 @@ class Method:
         """Can the method keep it? Every part is served, and one of those it cannot do without is among them."""
         names = {part.name for part in model.parts()}
         return names <= self.serves and (not self.needs or bool(names & self.needs))
+
+    def serves_persons(self, model: Model) -> bool:
+        """Does it count persons where these have several rows?"""
+        return {part.name for part in model.parts()} <= self.persons
 
     def refuse_unserved(self, model: Model) -> None:
         if self.serves_promise(model):
@@ -240,6 +245,7 @@ METHODS: dict[str, Method] = {
         "groups",
         _ALL,
         "cuts the space of quasi-identifiers into boxes, as long as every box keeps the promise",
+        persons=IDENTITY,
     ),
     "lmondrian": Method(
         "lmondrian",
@@ -286,6 +292,7 @@ METHODS: dict[str, Method] = {
         "groups",
         _ALL,
         "walks along a space-filling curve and closes a group as soon as it keeps the promise",
+        persons=IDENTITY,
     ),
     "heterogeneous": Method(
         "heterogeneous",
@@ -326,6 +333,7 @@ METHODS: dict[str, Method] = {
         "counts values with noise in fields of people who look alike, and shows nothing else about them",
         needs=_BOUNDS | {"hierarchy-beta-likeness"},
         form="tallied",
+        persons=_BOUNDS | IDENTITY,
     ),
     "perturbation": Method(
         "perturbation",

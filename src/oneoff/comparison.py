@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from oneoff.catalog import METHODS
+from oneoff.catalog import METHODS, Method
 from oneoff.errors import OneoffError
 from oneoff.models import Model, parse
 from oneoff.publish import publish
@@ -77,6 +77,7 @@ def compare(
     seed: int | None = None,
     hold_out: float | None = None,
     domains: Mapping[str, int] | None = None,
+    most_rows: int | None = None,
     report: Callable[[str, float], None] | None = None,
 ) -> list[Comparison]:
     """Run methods on a table for one promise; nothing is written.
@@ -85,20 +86,27 @@ def compare(
               without those that are there for comparisons with the papers only
     hold_out  a share of the people to leave out, with whom those in the release are compared
     domains   sizes of domains to measure the loss by, instead of what occurs
+    most_rows   where people have several rows: publish at most so many of anybody
     """
     model, sizes = parse(guarantee), dict(domains or {})
     check_domains(table.quasi, sizes)
     chosen = (
         [_method(text) for text in methods]
         if methods
-        else [(name, {}) for name, each in METHODS.items() if each.serves_promise(model) and not each.comparator]
+        else [(name, {}) for name, each in METHODS.items() if _meant(each, model, table, most_rows)]
     )
     found = []
     for done, (name, options) in enumerate(chosen):
         if report is not None:
             report(name, done / len(chosen))
-        found.append(_run(table, model, name, options, seed, hold_out, sizes))
+        found.append(_run(table, model, name, options, sizes, seed=seed, hold_out=hold_out, most_rows=most_rows))
     return found
+
+
+def _meant(method: Method, model: Model, table: Table, most_rows: int | None) -> bool:
+    """Those that serve the promise, also for persons with several rows where there are some."""
+    persons = table.person is not None and most_rows != 1
+    return method.serves_promise(model) and not method.comparator and (not persons or method.serves_persons(model))
 
 
 def _method(text: str) -> tuple[str, dict[str, str]]:
@@ -112,13 +120,12 @@ def _run(
     model: Model,
     name: str,
     options: dict[str, str],
-    seed: int | None,
-    hold_out: float | None,
     domains: dict[str, int],
+    **given: Any,
 ) -> Comparison:
     began = time.process_time()
     try:
-        outcome = publish(table, model, method=name, seed=seed, options=options, hold_out=hold_out, domains=domains)
+        outcome = publish(table, model, method=name, options=options, domains=domains, **given)
     except OneoffError as error:
         return Comparison(name, options, refused=str(error))
     cpu_seconds, verdict, counted = time.process_time() - began, outcome.verdict, outcome.utility.count_error

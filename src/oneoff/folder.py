@@ -45,8 +45,8 @@ def private_files(outcome: Outcome) -> PrivateFiles:
         "report.html": lambda: _report_page(outcome),
         "seed": f"{outcome.seed}\n".encode(),
     }
-    if outcome.held_out is not None and outcome.release.held_out is not None:
-        files[HELD_OUT] = held_out_file(outcome.held_out, outcome.release.held_out)
+    if outcome.left_out is not None and outcome.release.held_out is not None:
+        files[HELD_OUT] = held_out_file(outcome.left_out, outcome.release.held_out)
     if outcome.job:
         files["job.toml"] = outcome.job.encode()
     return files

@@ -52,6 +52,11 @@ class Job(BaseModel):
     seed: int | None = None
     seed_file: str | None = None
     hold_out: float | None = None
+    person: str | None = None
+    household: str | None = None
+    rows_are_people: bool = False
+    per_person: str | None = None
+    most_rows: int | None = None
     csv: bool = False
     raw_csv: bool = False
     overwrite: bool = False
@@ -62,7 +67,8 @@ class Job(BaseModel):
         from oneoff.table.read import read_table
 
         roles = ("quasi", "sensitive", "identifiers", "keep", "numeric", "categorical", "hierarchies", "missing")
-        reading = ("rows", "encoding", "delimiter", "na", "bins", "decimal")
+        reading = ("rows", "encoding", "delimiter", "na", "bins", "decimal", "person", "household",
+                   "rows_are_people", "per_person")  # fmt: skip
         return read_table(self.input, **{name: getattr(self, name) for name in (*roles, *reading)})
 
     def chosen_seed(self) -> int | None:
@@ -125,7 +131,10 @@ def original_of(
 
 
 def _columns(release: Published, hierarchies: Mapping[str, str]) -> dict[str, Any]:
-    """What a release says of the columns of its table; one that has a hierarchy needs no kind."""
+    """What a release says of the columns of its table; one that has a hierarchy needs no kind.
+
+    Whose a row is it does not say, so nothing is promised anew about persons here.
+    """
     kinds = {attribute.name: attribute.kind for attribute in release.quasi if attribute.name not in hierarchies}
     return {
         "guarantee": release.guarantee,
@@ -134,6 +143,7 @@ def _columns(release: Published, hierarchies: Mapping[str, str]) -> dict[str, An
         "keep": [attribute.name for attribute in getattr(release, "keep", ())],
         "numeric": [name for name, kind in kinds.items() if kind == "numeric"],
         "categorical": [name for name, kind in kinds.items() if kind == "categorical"],
+        "rows_are_people": True,
     }
 
 

@@ -251,7 +251,9 @@ def attack_files(
         table = original_of(path, release, original, given)
     else:
         release, table = str(path), None if original is None else _read(original, given)
-    others = None if control is None or table is None else read_table(control, **_roles(table, given))
+    others = (
+        None if control is None or table is None else read_table(control, rows_are_people=True, **_roles(table, given))
+    )
     before = None if earlier is None else load_release(earlier, private=True)
     return attack(release, table, attacks, control=others, attacker=attacker, earlier=before, **options)
 
@@ -263,7 +265,7 @@ def _read(original: str, given: Mapping[str, Any]) -> Table:
             allowed="--quasi age,sex,zip and --sensitive disease (a release folder says it itself)",
             got="a file",
         )
-    return read_table(original, **given)
+    return read_table(original, rows_are_people=True, **given)
 
 
 def _roles(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ class Outcome:
     """A release with everything that is known about it.
 
     table   private: what it was made from; held_out: people who were left out of it
+    left_out   private: their rows, and those of others that were too many
     job     private: the text that would repeat it; empty when there was none
     """
 
@@ -31,6 +32,7 @@ class Outcome:
     notices: tuple[str, ...]
     table: Table
     held_out: Table | None = None
+    left_out: Table | None = None
     job: str = ""
 
     @cached_property
@@ -50,9 +52,10 @@ class Outcome:
             "count_error": self.utility.as_dict()["count_error"],
             "gcp": self.utility.gcp,
             "rows": self.release.rows,
+            "persons": self.release.persons or self.release.rows,
             "groups": self.verdict.groups,
             "suppressed": 0,
-            "held_out": 0 if self.held_out is None else self.held_out.rows,
+            "held_out": 0 if self.held_out is None else self.held_out.people,
             "seconds": round(self.seconds, 3),
             "reason": self.reason,
             "levels": self.judged["levels"],

@@ -47,7 +47,7 @@ def public_information(given: Any, table: Table) -> Table | Mapping[str, Any]:
             return public_information(load_release(path), table)
         if path.suffix in (".json", ".toml"):
             return _cuts(path)
-    return read_table(given, **_roles(table), missing="drop")
+    return read_table(given, **_roles(table), missing="drop", rows_are_people=True)
 
 
 def _roles(table: Table) -> dict[str, Any]:

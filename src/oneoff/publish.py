@@ -16,9 +16,9 @@ import numpy as np
 from oneoff.audit import Verdict, audit
 from oneoff.auto import choose, large_groups
 from oneoff.catalog import METHODS, RELEASES, Method
-from oneoff.errors import BadValue, Defect, UnreachableGuarantee, listing, nearest, whole_number
+from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files
-from oneoff.models import Counts, Model, Prior, parse
+from oneoff.models import Counts, Model, Prior, parse, prior_of
 from oneoff.outcome import Outcome
 from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
 from oneoff.public import public_information
@@ -29,6 +29,7 @@ from oneoff.table.arrays import Ints
 from oneoff.table.classes import SMALL
 from oneoff.table.domain import with_domain
 from oneoff.table.held_out import held_out_rows, inside
+from oneoff.table.persons import at_most
 from oneoff.utility import utility
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ Plan = Partition | Links | Channel | Cover | Tally | Network
 Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
+MOST_ROWS = 5  # of a person, where nobody says how many: noise grows with them
 _MANY_NUMBERS = 200  # different sensitive numbers
 _INEXACT = (
     "with a seed whoever has it can draw the noise again, and noise is rounded where OpenDP's is exact: "
@@ -62,6 +64,7 @@ def anonymize(
     seed: int | None = None,
     progress: bool = False,
     hold_out: float | None = None,
+    most_rows: int | None = None,
     **options: Any,
 ) -> Published:
     """Return the release of a table that keeps the promise, checked record by record.
@@ -72,17 +75,17 @@ def anonymize(
     progress    show a progress bar on a terminal
     hold_out    a share of the people, e.g. 0.1, drawn by chance and left out of the release: `oneoff.attack` and the
                 verdict compare what anybody finds out about them with what is found out about the others
+    most_rows   where people have several rows: publish at most so many of anybody, drawn by chance
     options     of the method, e.g. cuts="strict" for mondrian; numeric_as="set" publishes numbers as sets,
                 columns="box" groups without the tallies of their columns
     """
+    given: dict[str, Any] = {"method": method, "seed": seed, "hold_out": hold_out, "most_rows": most_rows}
     if not progress:
-        return publish(table, guarantee, method=method, seed=seed, options=options, hold_out=hold_out).release
+        return publish(table, guarantee, options=options, **given).release
     from oneoff.report.progress import progress_bar
 
     with progress_bar() as report:
-        return publish(
-            table, guarantee, method=method, seed=seed, options=options, hold_out=hold_out, report=report
-        ).release
+        return publish(table, guarantee, options=options, report=report, **given).release
 
 
 def publish_job(job: Job, *, report: Report | None = None, warn: Warn | None = None) -> Outcome:
@@ -94,7 +97,7 @@ def publish_job(job: Job, *, report: Report | None = None, warn: Warn | None = N
             warn(notice)
     return publish(
         table, job.guarantee, method=job.method, seed=seed, options=job.options, job=job.to_toml(), report=report,
-        warn=warn, hold_out=job.hold_out,
+        warn=warn, hold_out=job.hold_out, most_rows=1 if job.per_person == "one" else job.most_rows,
     )  # fmt: skip
 
 
@@ -107,6 +110,7 @@ def publish(
     options: Mapping[str, Any] | None = None,
     job: str = "",
     hold_out: float | None = None,
+    most_rows: int | None = None,
     domains: Mapping[str, int] | None = None,
     report: Report | None = None,
     warn: Warn | None = None,
@@ -119,9 +123,9 @@ def publish(
     """
     began, say = time.perf_counter(), report or (lambda stage, share: None)
     seeded, seed = seed is not None, secrets.randbits(128) if seed is None else checked_seed(seed)
-    parts = _parted(table, hold_out, seed)
+    parts = _parted(table, hold_out, _most_rows(table, guarantee, most_rows), seed)
     order = _ordered(parts.inside, guarantee, method, options or {}, seeded)
-    table = order.table  # over all values that may occur, where these are named
+    whole, table = table, order.table  # over all values that may occur, where these are named
     rng = _generator(seed, table)
     foreseen = _foreseen(order)
     for text in foreseen:
@@ -139,7 +143,7 @@ def publish(
     outcome = Outcome(
         release=replace(
             release,
-            held_out=parts.held_out,
+            held_out=parts.left_out,
             private_half=lambda: private_files(outcome),
             broken="" if verdict.holds else verdict.sentence(),
         ),
@@ -151,25 +155,46 @@ def publish(
         notices=_notices(order, foreseen, caution, plan),
         table=table,
         held_out=parts.outside,
+        left_out=None if parts.left_out is None else whole.take(parts.left_out),
         job=job,
     )
     return outcome
 
 
 class _Parts(NamedTuple):
-    """Who is published, and who is held out: their rows, and what is known of them."""
+    """Who is published, who is held out, and the rows of the table that are left out."""
 
     inside: Table
     outside: Table | None
-    held_out: Ints | None
+    left_out: Ints | None
 
 
-def _parted(table: Table, share: float | None, seed: int) -> _Parts:
-    if share is None:
+def _parted(table: Table, share: float | None, most: int | None, seed: int) -> _Parts:
+    """Some people are held out with all their rows; of the others some rows may be too many."""
+    if share is None and most is None:
         return _Parts(table, None, None)
     _refuse_other(table)
-    rows = held_out_rows(table, share, _generator(seed, table))
-    return _Parts(table.part(inside(table.rows, rows)), table.take(rows), rows)
+    rng = _generator(seed, table)
+    chosen = np.ones(table.rows, np.bool_) if share is None else inside(table.rows, held_out_rows(table, share, rng))
+    held = ~chosen
+    if most is not None:
+        chosen &= at_most(table, most, rng)
+    if chosen.all():
+        return _Parts(table, None, None)
+    published = table.part(chosen)
+    surplus = table.rows - int(chosen.sum()) - int(held.sum())
+    if surplus:
+        said = f"left out {surplus:,} of {table.rows:,} rows, drawn by chance, so that nobody has more than {most}"
+        published = replace(published, notices=(*published.notices, said))
+    return _Parts(published, table.take(held) if held.any() else None, np.flatnonzero(~chosen))
+
+
+def _most_rows(table: Table, guarantee: str | Model, given: int | None) -> int | None:
+    """Noise must hide all rows of a person, so by default a promise about values is for a few of them."""
+    if given is None and isinstance(table, Table) and table.person is not None:
+        about = {part.about for part in parse(guarantee).parts()}
+        return None if about == {"identity"} else MOST_ROWS
+    return given
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +218,7 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
     model = parse(guarantee).bind(table.sensitive)
     refuse_unreachable(table, model)
     chosen, reason, options = choose(method, model, table, options)
+    _refuse_persons(table, chosen, model)
     given = _checked_options(chosen, options)
     if given.get("domain") is not None:
         table = with_domain(table, given.pop("domain"))
@@ -200,6 +226,20 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
     if given.get("public") is not None:
         given["public"] = public_information(given["public"], table)
     return _Order(table, model, chosen, reason, given, seeded)
+
+
+def _refuse_persons(table: Table, method: Method, model: Model) -> None:
+    """Most methods count rows; what is true of rows is not true of persons who have several."""
+    counted = [part for part in model.parts() if part.about == "identity" or table.person is not None]
+    if table.hiding is None or all(method.serves_persons(part) for part in counted):
+        return
+    others = [each.name for each in METHODS.values() if each.serves_promise(model) and each.serves_persons(model)]
+    raise MethodMismatch(
+        f"{method.name} does not keep {model.spec()} for persons with several rows",
+        allowed="one row of each person: --per-person one, first:COLUMN or last:COLUMN (most_rows=1)",
+        got=f"{table.rows:,} rows of {table.people:,} persons, at most {table.rows_per_person:,} each",
+        hint=f"methods that do: {', '.join(others)}" if others else "no method does for this promise",
+    )
 
 
 def _refuse_other(table: Table) -> None:
@@ -313,14 +353,17 @@ def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
     shown, made = order.method.for_release(order.options), RELEASES[order.method.form, type(plan).__name__]
     if "seeded" in signature(made).parameters:
         shown["seeded"] = order.seeded
-    return made(order.table, plan, order.model, method=order.method.name, against=against, rng=rng, **shown)
+    release = made(order.table, plan, order.model, method=order.method.name, against=against, rng=rng, **shown)
+    return release if order.table.person is None else replace(release, persons=order.table.people)
 
 
 def refuse_unreachable(table: Table, model: Model) -> None:
     """The whole table as one group is the safest release there is; what it breaks, nothing keeps."""
-    whole, prior = Counts.of(table.counts), Prior(tuple(table.counts.tolist()))
+    rows, prior = Counts.of(table.counts), prior_of(table)
+    persons = Counts.of(np.array([table.crowd]))
     for part in model.parts():
-        if part.holds(whole, prior):
+        whole = persons if part.about == "identity" else rows
+        if part.holds(whole, prior) and _leaves_room(part, prior):
             continue
         strongest = _strongest(part, whole, prior)
         raise UnreachableGuarantee(
@@ -331,11 +374,18 @@ def refuse_unreachable(table: Table, model: Model) -> None:
         )
 
 
+def _leaves_room(part: Model, prior: Prior) -> bool:
+    """Of persons with several rows more may have a value than rows do: nobody may believe less than is so."""
+    limits = part.caps(prior)
+    return limits is None or all(p <= c for p, c in zip(prior.shares, limits.ceiling, strict=True))
+
+
 def _culprit(table: Table, part: Model, prior: Prior) -> str:
     """Which value stands in the way, where it is one."""
     limits = part.caps(prior)
     if limits is None or table.sensitive is None:
-        people = "1 person" if table.rows == 1 else f"{table.rows} people"
+        many, who = table.crowd, "person people" if table.household is None else "household households"
+        people = f"{many} {who.split()[many > 1]}"
         if table.sensitive is None or part.about == "identity":
             return f": it has {people}"
         return f": it has {people} and {table.sensitive.size} different value{'s' * (table.sensitive.size > 1)}"

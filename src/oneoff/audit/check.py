@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.judge import Crowds, judge_crowds
+from oneoff.audit.persons import SEVERAL_ROWS
 from oneoff.audit.verdict import Verdict
 from oneoff.errors import BadValue, listing
 from oneoff.models import Model, parse
@@ -18,6 +19,7 @@ from oneoff.table.classes import look_alikes
 from oneoff.table.encode import read_values
 from oneoff.table.hierarchy import label_texts
 from oneoff.table.labels import is_missing, label_of, labels_in, plain_labels
+from oneoff.table.persons import persons_in
 from oneoff.table.table import Codes
 
 __all__ = ["check"]
@@ -31,12 +33,15 @@ def check(
     guarantee: str | Model,
     hierarchies: Any = None,
     prior: Any = None,
+    person: str | None = None,
 ) -> Verdict:
     """Judge the output of any tool, or a raw table: people with equal quasi-identifiers are a group.
 
     frame      a path or a pandas, polars or Arrow frame; quasi-identifiers may be texts such as "[20-30]" or lists
     prior      people with each sensitive value in the whole table, when the frame is only a part of it: a mapping
                from values to counts, with the values that the frame does not hold
+    person     the column that says whose a row is, where people have several: promises about identity count persons,
+               and those about values are not judged
     Missing values count as a value of their own, so no row is left out; the index of a frame does not matter.
     """
     columns, attribute, values = read_values(frame, quasi=quasi, sensitive=sensitive, hierarchies=hierarchies)
@@ -44,7 +49,13 @@ def check(
     if prior is not None and attribute is not None:
         attribute, values, counts = _whole_table(prior, attribute, values)
     model = parse(guarantee).bind(attribute)
-    return judge_crowds(model, Crowds.of_groups(look_alikes(columns), values, counts, attribute))
+    group = look_alikes(columns)
+    crowds = Crowds.of_groups(group, values, counts, attribute)
+    if person is None:
+        return judge_crowds(model, crowds)
+    whose = look_alikes(read_values(frame, quasi=[person])[0])
+    problems = () if all(part.about == "identity" for part in model.parts()) else (SEVERAL_ROWS,)
+    return judge_crowds(model, replace(crowds, persons=persons_in(group, whose)), problems=problems)
 
 
 def _whole_table(prior: Any, attribute: Attribute, values: Codes) -> tuple[Attribute, Codes, npt.NDArray[np.int64]]:

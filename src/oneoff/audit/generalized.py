@@ -22,6 +22,7 @@ from oneoff.audit.linking import (
     value_counts,
 )
 from oneoff.audit.outlier import outlier_attack
+from oneoff.audit.persons import persons_in_groups
 from oneoff.audit.reader import reader_view
 from oneoff.audit.recognition import Looks, own_values, subsets_of_size
 from oneoff.audit.records import links_problem, rows_problem, value_problems
@@ -57,7 +58,10 @@ def _judge_groups(
     release: Generalized, table: Table | None, model: Model, before: Risk | None, problems: tuple[str, ...]
 ) -> Verdict:
     assert release.group is not None
-    crowds = Crowds.of_groups(look_alikes([release.group]), release.values, release.counts, release.sensitive)
+    group = look_alikes([release.group])
+    crowds = Crowds.of_groups(group, release.values, release.counts, release.sensitive)
+    if not problems:
+        crowds = replace(crowds, persons=persons_in_groups(release, table, group))
     verdict = judge_crowds(model, crowds, before=before, problems=problems)
     if release.links is not None:
         people = {name: column[release.links] for name, column in verdict.per_person().items()}

@@ -37,6 +37,7 @@ class Crowds:
     grouped    False where everybody has a crowd of their own
     place      what a crowd is called
     identity   the crowd of every person as far as it matters who they are, when that is another one
+    persons    how many different persons hide in each crowd, where some have several records
     """
 
     counts: Counts
@@ -47,6 +48,7 @@ class Crowds:
     grouped: bool = True
     place: str = "group"
     identity: Ints | None = None
+    persons: Ints | None = None
 
     @staticmethod
     def of_groups(group: Ints, values: Codes, prior: Ints, sensitive: Attribute | None, place: str = "group") -> Crowds:
@@ -62,12 +64,16 @@ class Crowds:
     @cached_property
     def alike(self) -> Counts:
         """The crowds as far as it matters who somebody is."""
+        if self.persons is not None:
+            return Counts.of(self.persons[:, None])
         return self.counts if self.identity is None else of_sizes(self.identity)
 
     def judged(self, part: Model) -> tuple[PartVerdict, Flags]:
         """The verdict on one promise, and who is in a crowd that breaks it."""
         if part.about == "identity" and self.identity is not None:
             inside, where, size, place = self.alike, self.identity, self.alike.size, "class"
+        elif part.about == "identity":
+            inside, where, size, place = self.alike, self.crowd, self.people, self.place
         else:
             inside, where, size, place = self.counts, self.crowd, self.people, self.place
         fails = part.failing(inside, self.prior)
@@ -76,10 +82,11 @@ class Crowds:
 
     def levels(self) -> dict[str, float]:
         levels = reached(self.counts, self.prior, self.sensitive)
-        return levels if self.identity is None else levels | {"k-anonymity": float(self.alike.size.min())}
+        alone = self.identity is None and self.persons is None
+        return levels if alone else levels | {"k-anonymity": float(self.alike.size.min())}
 
     def risk(self) -> Risk:
-        alone = self.identity is None
+        alone = self.identity is None and self.persons is None
         return risk_of_classes(self.people, self.counts.size) if alone else risk_of_classes(self.alike.size)
 
     def certain(self) -> int:

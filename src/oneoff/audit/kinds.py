@@ -7,16 +7,16 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-
 from oneoff.audit.attacks.learned import learned_of
 from oneoff.audit.attacks.view import is_seen
+from oneoff.audit.persons import about_persons
 from oneoff.audit.verdict import Verdict
 from oneoff.models import Model, parse
 from oneoff.models.adversary import LEARNT, Adversary
 from oneoff.releases import Published, of_kind
 from oneoff.table import Table
 from oneoff.table.classes import Risk, risk_of_classes
+from oneoff.table.persons import persons_in
 
 __all__ = ["audit"]
 
@@ -40,10 +40,10 @@ def audit(
     whole = table
     table = None if table is None else release.people_in(table)
     model = release.model if guarantee is None else parse(guarantee).bind(release.sensitive)
-    before = None if table is None else risk_of_classes(np.bincount(table.look_alikes))
+    before = None if table is None else risk_of_classes(persons_in(table.look_alikes, table.hiding))
     judge: Callable[[Any, Table | None, Model, Risk | None], Verdict]
     judge = of_kind("oneoff.audit", "judge", release, "there is no audit of")
-    verdict = judge(release, table, model, before)
+    verdict = about_persons(judge(release, table, model, before), release, table, model)
     learnt = (LEARNT,) if _in_groups(verdict, release) else ()
     against = verdict.stands_against or release.against
     remarks = (*verdict.remarks, *learnt)

@@ -17,6 +17,7 @@ from oneoff.audit.attacks.view import View, sparse
 from oneoff.audit.judge import judge_part, of_sizes
 from oneoff.audit.levels import reached
 from oneoff.audit.moved import Moved, believed, nearest_ceiling
+from oneoff.audit.persons import persons_in_groups
 from oneoff.audit.verdict import PartVerdict, Verdict
 from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
@@ -25,6 +26,7 @@ from oneoff.releases.tallies import tallies_of
 from oneoff.table import Table
 from oneoff.table.arrays import Floats, Ints
 from oneoff.table.classes import Risk, risk_of_classes
+from oneoff.table.persons import persons_with_value
 
 __all__ = ["judge", "seen"]
 
@@ -39,10 +41,13 @@ class _Seen(Moved):
     """What noisy counts allow to believe, and cells to recognise."""
 
     release: Tallied
+    persons: Ints | None = None
 
     @cached_property
     def alike(self) -> Counts:
         """Cells of people who look the same."""
+        if self.persons is not None:
+            return Counts.of(self.persons[:, None])
         return of_sizes(np.repeat(np.arange(self.release.tallies.groups), self.release.tallies.size))
 
 
@@ -50,8 +55,7 @@ def judge(release: Tallied, table: Table | None, model: Model, before: Risk | No
     """Epsilon decides about values, cells about who is who."""
     exact = None if table is None else counts_in(release, table)
     problems = () if table is None else tuple(_compare(release, table, exact))
-    known = release.counts if exact is None or problems else exact
-    seen = _Seen(release, Prior(tuple(known.tolist())), estimated=known is not exact)
+    seen = _Seen(release, *_shares(release, table, None if problems else exact), persons=_persons(release, table))
     allowed = min(part.epsilon(seen.prior) for part in model.parts())
     parts = tuple((_identity if part.about == "identity" else believed)(part, seen) for part in model.parts())
     return Verdict.of_parts(
@@ -70,6 +74,33 @@ def judge(release: Tallied, table: Table | None, model: Model, before: Risk | No
         remarks=remarks(release.epsilon, allowed, seen.odds, _WORDS),
         _people=_per_person(release, model, seen),
     )
+
+
+def _shares(release: Tallied, table: Table | None, exact: Ints | None) -> tuple[Prior, bool]:
+    """How many have each value, and whether that is an estimate; of persons, who may have several, by the table."""
+    if exact is None:
+        return Prior(tuple(release.counts.tolist())), True
+    if table is None or table.person is None:
+        return Prior(tuple(exact.tolist())), False
+    assert release.sensitive is not None
+    assert table.sensitive is not None
+    own, code = persons_with_value(table), table.sensitive.codes_in(release.sensitive)
+    found = np.zeros(release.sensitive.size, dtype=np.int64)
+    np.add.at(found, code[code >= 0], own[code >= 0])
+    return Prior(tuple(found.tolist()), table.people), False
+
+
+def _persons(release: Tallied, table: Table | None) -> Ints | None:
+    if table is None or release.links is None or len(release.links) != table.rows:
+        return None
+    return persons_in_groups(release, table, np.arange(release.tallies.groups))
+
+
+def _problem_of_rows(release: Tallied, table: Table) -> list[str]:
+    """Noise hides no more rows of a person than it was made for."""
+    if table.rows_per_person <= release.rows_per_person:
+        return []
+    return [f"somebody has {table.rows_per_person} rows, and noise hides {release.rows_per_person}"]
 
 
 def _levels(seen: _Seen, parts: tuple[PartVerdict, ...]) -> dict[str, float]:
@@ -115,7 +146,8 @@ def _compare(release: Tallied, table: Table, exact: Ints | None) -> list[str]:
         np.array_equal(a.value, b.value) and np.array_equal(a.count, b.count)
         for a, b in zip(counted.columns, release.tallies.columns, strict=True)
     )
-    return [] if same else ["a cell does not have the values of its people"]
+    wrong = [] if same else ["a cell does not have the values of its people"]
+    return wrong + _problem_of_rows(release, table)
 
 
 def seen(release: Tallied, table: Table) -> View:

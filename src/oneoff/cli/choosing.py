@@ -63,6 +63,11 @@ def compare(
         typer.Option("--method", help="A method, with options as mondrian:cuts=strict. Repeatable; all by default."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="An HTML page with the table and a plot.")] = None,
+    person: options.Person = None,
+    household: options.Household = None,
+    rows_are_people: options.RowsArePeople = False,
+    per_person: options.PerPerson = None,
+    most_rows: options.MostRows = None,
     numeric: options.Numeric = None,
     categorical: options.Categorical = None,
     hierarchy: options.SameHierarchy = None,
@@ -90,13 +95,16 @@ def compare(
         source, quasi=options.names(quasi), sensitive=sensitive, numeric=options.names(numeric),
         categorical=options.names(categorical), hierarchies=options.pairs(hierarchy, "--hierarchy"),
         missing=missing, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na),  # type: ignore[arg-type]
-        decimal=decimal or ".",
+        decimal=decimal or ".", person=person, household=household, rows_are_people=rows_are_people,
+        per_person=per_person,
     )  # fmt: skip
+    most_rows = 1 if per_person == "one" else most_rows
     sizes = options.sizes(domains, "--domains")
     with progress_bar() as report:
         found = compare_methods(
-            table, guarantee, methods=methods, seed=seed, hold_out=hold_out, domains=sizes, report=report
-        )
+            table, guarantee, methods=methods, seed=seed, hold_out=hold_out, domains=sizes, most_rows=most_rows,
+            report=report,
+        )  # fmt: skip
     rows_found = [row.as_dict() for row in found]
     if out is not None:
         out.write_text(comparison_html(rows_found, guarantee), encoding="utf-8")

@@ -67,6 +67,7 @@ def check(
     quasi: options.GeneralizedQuasi,
     guarantee: options.Guarantee,
     sensitive: options.Sensitive = None,
+    person: options.Person = None,
     rows: options.Rows = None,
     encoding: options.Encoding = "utf-8",
     delimiter: options.Delimiter = None,
@@ -82,7 +83,7 @@ def check(
     frame = read_frame(
         source, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na), decimal=decimal or "."
     )
-    verdict = check_table(frame, quasi=options.names(quasi), sensitive=sensitive, guarantee=guarantee)
+    verdict = check_table(frame, quasi=options.names(quasi), sensitive=sensitive, guarantee=guarantee, person=person)
     _tell(verdict, as_json, verbose)
 
 

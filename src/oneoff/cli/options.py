@@ -28,6 +28,7 @@ __all__ = [
     "Guarantee",
     "Hierarchy",
     "HoldOut",
+    "Household",
     "Identifiers",
     "JobEncoding",
     "JobGuarantee",
@@ -38,17 +39,21 @@ __all__ = [
     "MethodName",
     "MethodOption",
     "Missing",
+    "MostRows",
     "NaTexts",
     "NeededQuasi",
     "Numeric",
     "OtherGuarantee",
     "Out",
     "Overwrite",
+    "PerPerson",
+    "Person",
     "PublicHalf",
     "Quasi",
     "ReadHierarchy",
     "ReleaseFolder",
     "Rows",
+    "RowsArePeople",
     "SameHierarchy",
     "SameMissing",
     "Seed",
@@ -85,6 +90,23 @@ NeededQuasi = Annotated[str, typer.Option("--quasi", help=_KNOWN)]
 GeneralizedQuasi = Annotated[str, typer.Option("--quasi", help="The generalized columns, e.g. age,sex,zip.")]
 Sensitive = Annotated[str | None, typer.Option("--sensitive", help="The column that must stay private.")]
 Identifiers = Annotated[str | None, typer.Option(help="Columns to drop: names, numbers, addresses.")]
+Person = Annotated[
+    str | None,
+    typer.Option(help="The column that says whose a row is, where people have several: promises then count persons."),
+]
+Household = Annotated[
+    str | None, typer.Option(help="The column that says which household a row is of: k then counts households.")
+]
+RowsArePeople = Annotated[
+    bool, typer.Option("--rows-are-people", help="Every row is a person, although an identifier repeats.")
+]
+PerPerson = Annotated[
+    str | None, typer.Option(help="Publish one row of each person: one (by chance), first:COLUMN or last:COLUMN.")
+]
+MostRows = Annotated[
+    int | None,
+    typer.Option(help="Publish at most so many rows of a person, drawn by chance; 5 for promises about values."),
+]
 Keep = Annotated[str | None, typer.Option(help="Columns to publish unchanged beside the sensitive one.")]
 Numeric = Annotated[str | None, typer.Option(help="Columns to read as numbers, whatever they look like.")]
 Categorical = Annotated[str | None, typer.Option(help="Columns to read as categories (codes, for example).")]
@@ -243,7 +265,8 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     effort = [] if given["effort"] is None else [f"effort={given['effort']}"]
     lists = ("quasi", "identifiers", "keep", "numeric", "categorical")
     as_given = ("guarantee", "sensitive", "missing", "bins", "method", "seed", "seed_file", "rows", "encoding",
-                "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out")  # fmt: skip
+                "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out",
+                "person", "household", "rows_are_people", "per_person", "most_rows")  # fmt: skip
     return {
         "output": given["out"],
         "hierarchies": pairs(given["hierarchy"], "--hierarchy"),

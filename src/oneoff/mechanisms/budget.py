@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from oneoff.errors import BadValue, MethodMismatch
-from oneoff.models import Model, Prior
+from oneoff.models import Model, prior_of
 from oneoff.table import Table
 
 __all__ = ["LEAST_EPSILON", "allowed_epsilon", "lowered"]
@@ -15,7 +15,7 @@ LEAST_EPSILON = 0.05  # below, noise drowns everything
 
 def allowed_epsilon(table: Table, model: Model, totals: str) -> float:
     """By how much a value may move the logarithm of anybody's odds; half of that who knows the totals can use twice."""
-    whole = model.public_epsilon(Prior.of(table.counts))
+    whole = model.public_epsilon(prior_of(table))
     allowed = whole / (2 if totals == "known" else 1)
     if allowed >= LEAST_EPSILON:
         return allowed

@@ -28,6 +28,7 @@ from oneoff.errors import (
     whole_number,
 )
 from oneoff.mechanisms.budget import allowed_epsilon, lowered
+from oneoff.mechanisms.persons import enough_persons, refuse_too_few
 from oneoff.mechanisms.served import refuse_unknown
 from oneoff.mechanisms.task import Report
 from oneoff.mechanisms.uniform import uniform_pieces
@@ -35,7 +36,7 @@ from oneoff.models import Model
 from oneoff.models.adversary import Adversary, Claim
 from oneoff.plans import Partition, Tally
 from oneoff.table import Table
-from oneoff.table.arrays import Floats
+from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.table.domain import with_domain
 
 __all__ = ["field_size_for", "tallies", "usable_epsilon"]
@@ -78,13 +79,16 @@ def tallies(
     Serves every promise made of ceilings and floors, alone and with k-anonymity or delta-probability. O(n d log n).
     Stands against anyone: whatever somebody knows, everybody else's values included, a person's own value moves their
     odds about that person by at most e^eps. What the counts show of people like that person is not bounded by it.
+    Where people have several rows, at most r each, noise is r times as wide: then all values of a person together move
+    the odds by no more, and cells have enough different persons.
     """
     table = table if domain is None else with_domain(table, domain)
     _refuse(table, model, totals)
     allowed = allowed_epsilon(table, model, totals)
     eps = allowed if epsilon is None else lowered(epsilon, allowed)
     smallest = _smallest_cell(model, table, cells)
-    size = field_size_for(table.rows, len(table.counts), eps) if field_size is None else whole_number(
+    of_a_row = eps / table.rows_per_person
+    size = field_size_for(table.rows, len(table.counts), of_a_row) if field_size is None else whole_number(
         field_size, "field_size", least=1
     )  # fmt: skip
     size = max(size, smallest)
@@ -95,7 +99,9 @@ def tallies(
             got=f"{table.rows:,} people and {len(table.counts):,} values",
             hint="methods that make groups serve small tables: transversal, burel, mondrian",
         )
-    return _cut(table, size, smallest, cells == "exact", eps, _importance(table, public))
+    plan = _cut(table, size, smallest, cells == "exact", eps, _importance(table, public))
+    refuse_too_few("tallies", table, model, plan.cells.group)
+    return plan
 
 
 def usable_epsilon(table: Table, model: Model) -> float | None:
@@ -105,7 +111,8 @@ def usable_epsilon(table: Table, model: Model) -> float | None:
         epsilon = allowed_epsilon(table, model, "unknown")
     except OneoffError:
         return None
-    enough = max(field_size_for(table.rows, len(table.counts), epsilon), _smallest_cell(model, table, None))
+    fields = field_size_for(table.rows, len(table.counts), epsilon / table.rows_per_person)
+    enough = max(fields, _smallest_cell(model, table, None))
     return epsilon if enough * FEWEST_FIELDS <= table.rows else None
 
 
@@ -122,9 +129,17 @@ def field_size_for(people: int, values: int, epsilon: float) -> int:
 
 def _cut(table: Table, size: int, smallest: int, exact: bool, epsilon: float, importance: Floats) -> Tally:
     field, cell = uniform_pieces(table, [size, 1 if exact else smallest], importance)
-    of_cell = np.empty(int(cell.max()) + 1, dtype=np.int64)
-    of_cell[cell] = field
-    return Tally(Partition(cell), of_cell, epsilon)
+    if table.hiding is not None and not exact:
+        field = enough_persons(table, field, smallest)
+        cell = enough_persons(table, cell, smallest, _field_of(cell, field))
+    return Tally(Partition(cell), _field_of(cell, field), epsilon, rows_per_person=table.rows_per_person)
+
+
+def _field_of(cell: Codes, field: Codes) -> Ints:
+    """Of every cell."""
+    found = np.empty(int(cell.max()) + 1, dtype=np.int64)
+    found[cell] = field
+    return found
 
 
 def _importance(table: Table, public: Any) -> Floats:
@@ -190,6 +205,13 @@ def _refuse(table: Table, model: Model, totals: str) -> None:
             got=model.spec(),
             hint="mondrian keeps every promise",
         )
+    if table.person is not None and any(_sets(part, table) for part in model.parts()):
+        raise MethodMismatch(
+            "ceilings on sets of values are not kept for persons with several rows",
+            allowed="ceilings on single values, or one row of each person",
+            got=model.spec(),
+            hint="--per-person one publishes one row of each",
+        )
     if len(table.counts) > MOST_VALUES:
         raise BadValue(
             "there are too many sensitive values to count each of them with noise",
@@ -197,3 +219,8 @@ def _refuse(table: Table, model: Model, totals: str) -> None:
             got=f"{len(table.counts):,}",
             hint="put numbers into ranges (--bins 50), or replace categories by those of a higher level of a hierarchy",
         )
+
+
+def _sets(part: Model, table: Table) -> bool:
+    limits = part.caps(table.counts)
+    return limits is not None and bool(limits.sets)

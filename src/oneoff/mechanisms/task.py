@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from oneoff.errors import Defect
+from oneoff.mechanisms.persons import refuse_too_few
 from oneoff.mechanisms.space import space_of
 from oneoff.models import Counts, Limits, Model, Prior
 from oneoff.models.limits import ANYBODY
@@ -82,4 +83,5 @@ def finish(task: Task, group: Codes, notes: tuple[str, ...] = ()) -> Partition:
         raise Defect(f"{task.method} left somebody without a group")
     if model.failing(Counts.of_groups(group, table.values), Prior.of(table.counts)).any():
         raise Defect(f"{task.method} made a group that breaks {model.spec()}")
+    refuse_too_few(task.method, table, model, group)
     return Partition(group, notes)

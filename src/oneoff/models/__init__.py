@@ -7,7 +7,7 @@ here knows how a release is made.
 
 from oneoff.models.bounds import FPrivacy, RhoPrivacy, ValueCaps
 from oneoff.models.closeness import TCloseness
-from oneoff.models.counts import Counts, Prior
+from oneoff.models.counts import Counts, Prior, prior_of
 from oneoff.models.disclosure import DeltaDisclosure
 from oneoff.models.diversity import DistinctLDiversity, EntropyLDiversity, LDiversity, RecursiveLDiversity
 from oneoff.models.identity import DeltaProbability, KAnonymity
@@ -47,4 +47,5 @@ __all__ = [
     "TwoSidedBetaLikeness",
     "ValueCaps",
     "parse",
+    "prior_of",
 ]

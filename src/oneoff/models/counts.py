@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue
+from oneoff.table import Table
 from oneoff.table.arrays import Flags, Ints, offsets
+from oneoff.table.persons import persons_with_value
 
-__all__ = ["Counts", "CountsLike", "Prior", "PriorLike"]
+__all__ = ["Counts", "CountsLike", "Prior", "PriorLike", "prior_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +110,13 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """The sensitive values of the whole table: people with each value, and people in all."""
+    """The sensitive values of the whole table: people with each value, and people in all.
+
+    people   how many there are where that is not the sum, because somebody with several rows may have several values
+    """
 
     count: tuple[int, ...]
+    people: int | None = None
 
     @staticmethod
     def of(given: PriorLike) -> Prior:
@@ -126,7 +132,7 @@ class Prior:
 
     @cached_property
     def total(self) -> int:
-        return sum(self.count)
+        return sum(self.count) if self.people is None else self.people
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
@@ -145,6 +151,13 @@ class Prior:
     @property
     def values(self) -> int:
         return len(self.count)
+
+
+def prior_of(table: Table) -> Prior:
+    """How many people have each value; somebody with several rows may have several of them."""
+    if table.person is None:
+        return Prior(tuple(table.counts.tolist()))
+    return Prior(tuple(persons_with_value(table).tolist()), table.people)
 
 
 def _fractions(plain: list[Any]) -> list[Fraction]:

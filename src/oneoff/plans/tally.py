@@ -18,19 +18,21 @@ __all__ = ["Tally"]
 class Tally:
     """field[c] is the field of cell c, numbered from 0 without gaps; a field is a union of cells.
 
-    epsilon   by which factor e^epsilon one person's value may change the probability of anything that is published
+    epsilon   by which factor e^epsilon one person's values may change the probability of anything that is published
+    rows_per_person   how many rows anybody has at most: so many values of theirs may change at once
     """
 
     cells: Partition
     field: Ints
     epsilon: float
     notes: tuple[str, ...] = ()
+    rows_per_person: int = 1
 
     def __post_init__(self) -> None:
         numbered = len(self.field) == self.cells.groups and int(self.field.min()) == 0
         if not numbered or (np.bincount(self.field) == 0).any():
             raise Defect("fields are not numbered from 0 without gaps, or not every cell has one")
-        if not 0 < self.epsilon < np.inf:
+        if not 0 < self.epsilon < np.inf or self.rows_per_person < 1:
             raise Defect("counts without noise, or with nothing but noise, are not for publication")
 
     @property

@@ -38,6 +38,7 @@ def describe(release: Published) -> dict[str, Any]:
         "stands_against": str(release.against),
         **({"broken": True} if release.broken else {}),  # only why is a secret
         "rows": release.rows,
+        **({} if release.persons is None else {"persons": release.persons}),
         **release.describe_form(),
         "sensitive": None if release.sensitive is None else describe_values(release.sensitive),
         "prior": [int(count) for count in release.counts],
@@ -55,12 +56,21 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
         "counts": np.array(described["prior"], dtype=np.int64),
         "against": Adversary(described["stands_against"]),
         "broken": _BROKEN if described.get("broken") else "",
+        "persons": _persons(described),
     }
     if np.shape(described["prior"]) != (1 if sensitive is None else sensitive.size,):
         raise ValueError("the prior does not have a number of people for each sensitive value")
     release = kind(described["form"]).assemble(common, described, frames)
     _refuse_contradictions(release, described, frames)
     return release
+
+
+def _persons(described: dict[str, Any]) -> int | None:
+    """Fewer than rows, where some have several."""
+    persons = described.get("persons")
+    if persons is not None and (type(persons) is not int or not 0 < persons < int(described["rows"])):
+        raise ValueError("release.json does not say of how many persons its rows are")
+    return persons
 
 
 def _refuse_contradictions(release: Published, described: dict[str, Any], frames: dict[str, pa.Table]) -> None:

@@ -19,7 +19,7 @@ from oneoff.releases.estimate import Estimate
 from oneoff.releases.predicate import Condition, Where, conditions
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
-from oneoff.table.held_out import inside
+from oneoff.table.held_out import inside, others_among
 
 if TYPE_CHECKING:
     import pandas
@@ -40,7 +40,8 @@ class Published(ABC):
     against    who the method stands against
     links[i]   private: the record of person i of the table
     private_half   private: makes the files that the steward keeps beside the links, by name
-    held_out   private: the rows of people of the table who were left out; None when nobody was
+    held_out   private: the rows of the table that were left out; None when none was
+    persons    how many people the rows are of, where somebody has several; None where every row is a person
     broken     private: why this release must not go out, empty when nothing speaks against it
     """
 
@@ -57,6 +58,7 @@ class Published(ABC):
     against: Adversary = Adversary.READER
     links: Ints | None = None
     held_out: Ints | None = None
+    persons: int | None = None
     origin: str = "polars"
     private_half: Callable[[], PrivateFiles] = dict
     broken: str = ""
@@ -135,7 +137,10 @@ class Published(ABC):
 
     def held_out_of(self, table: Table) -> Table | None:
         """Those who were left out, where that is known."""
-        return None if self.held_out is None or not self._was(table) else table.take(self.held_out)
+        if self.held_out is None or not self._was(table):
+            return None
+        others = others_among(table, self.held_out)
+        return table.take(others) if len(others) else None
 
     def _was(self, table: Table) -> bool:
         """Can it be the whole table, with those who were held out?"""

@@ -41,6 +41,7 @@ _NOISE = {
     1: "two-sided geometric of scale 1 / epsilon, on the first value of a field; the second has the rest of its people",
     2: "two-sided geometric of scale 2 / epsilon, on every count",
 }
+_WIDER = ", times rows_per_person, the most rows that anybody has"
 _SHARED = 1.3  # what the fit leaves out of a field, its neighbours lack as well: measured, as is the next number
 _WIDENED = 50  # what is unknown beside noise was estimated from fields: the fewer, the less is that to be relied on
 _UNIT = 2**30  # of a person, so that dealing is exact and the same on every machine
@@ -52,6 +53,7 @@ class Tallied(Published):
 
     counts    as everywhere, people with each value in the whole table; here they are noisy, too
     codes, values   the plain rows
+    rows_per_person   how many rows anybody has at most; noise is so many times wider than for one
     links     private: the cell of every person
     """
 
@@ -65,6 +67,12 @@ class Tallied(Published):
     epsilon: float
     codes: Codes
     values: Codes
+    rows_per_person: int = 1
+
+    @property
+    def of_a_row(self) -> float:
+        """The epsilon of one row, which noise was drawn for."""
+        return self.epsilon / self.rows_per_person
 
     @property
     def rows(self) -> int:
@@ -90,13 +98,15 @@ class Tallied(Published):
     @cached_property
     def fitted(self) -> Regression:
         """What the estimates say about cells."""
-        return _fitted(self.quasi, self.tallies, self.field, self.noisy, self.epsilon)
+        return _fitted(self.quasi, self.tallies, self.field, self.noisy, self.of_a_row)
 
     @property
     def prior_error(self) -> Floats:
-        """Noise of all fields together."""
+        """Noise of all fields together. How many persons have a value is not said where some have several rows."""
         values = self.noisy.shape[1]
-        return np.full(values, math.sqrt(self.fields * variance_of_sum(self.epsilon, values)))
+        if self.rows_per_person > 1:
+            return np.full(values, float(self.rows))
+        return np.full(values, math.sqrt(self.fields * variance_of_sum(self.of_a_row, values)))
 
     # --- files
 
@@ -144,7 +154,8 @@ class Tallied(Published):
             "cells": self.tallies.groups,
             "fields": self.fields,
             "epsilon": self.epsilon,
-            "noise": _NOISE[sensitivity(self.noisy.shape[1])],
+            **({} if self.rows_per_person == 1 else {"rows_per_person": self.rows_per_person}),
+            "noise": _NOISE[sensitivity(self.noisy.shape[1])] + _WIDER * (self.rows_per_person > 1),
             "prior_is": "noisy",
             "microdata": _ROWS,
         }
@@ -168,6 +179,7 @@ class Tallied(Published):
             field=field,
             noisy=_read_counts(frames["counts.parquet"], common["sensitive"], int(described["fields"])),
             epsilon=float(described["epsilon"]),
+            rows_per_person=_most_rows(described),
             codes=np.stack(columns, axis=1),
             values=read_values(common["sensitive"], plain),
         )
@@ -191,7 +203,7 @@ class Tallied(Published):
         """Noise, chance and what the fit cannot know add up (`_spread`)."""
         holds = self._holds(asked)
         meant, number = self.fitted.meant(holds), int(wanted.sum())
-        drawn = variance_of_sum(self.epsilon, self.noisy.shape[1], number)
+        drawn = variance_of_sum(self.of_a_row, self.noisy.shape[1], number)
         reach = self.fitted.weights(meant)
         unknown = self.fitted.unsure(meant, wanted, drawn)
         terms = [self.tallies.people(j, each) for j, each in holds.items()]
@@ -207,7 +219,7 @@ class Tallied(Published):
         part = meant.fields / people
         share = np.clip(self.estimates[:, wanted].sum(axis=1) / people, 0, 1)
         drawn = people**2 / np.maximum(people - 1, 1) * part * (1 - part) * share * (1 - share)
-        apart = self.fitted.apart(wanted, variance_of_sum(self.epsilon, self.noisy.shape[1], int(wanted.sum())))
+        apart = self.fitted.apart(wanted, variance_of_sum(self.of_a_row, self.noisy.shape[1], int(wanted.sum())))
         differ = meant.fields**2 * (1 - part) * apart
         overlap = _overlap([term / size for term in terms], size)
         return float(drawn.sum() + differ.sum() + overlap @ share[self.field] ** 2)
@@ -246,6 +258,13 @@ def _read_counts(frame: pyarrow.Table, sensitive: Attribute, fields: int) -> Int
     if not np.array_equal(field * sensitive.size + value, np.arange(fields * sensitive.size)):
         raise ValueError("counts.parquet does not list every value of every field once and in order")
     return np.asarray(count.reshape(fields, sensitive.size))
+
+
+def _most_rows(described: Mapping[str, Any]) -> int:
+    most = described.get("rows_per_person", 1)
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise ValueError("rows_per_person is not a whole number of at least 1")
+    return most
 
 
 def noisy_totals(counts: Ints, people: int) -> Ints:
@@ -305,9 +324,10 @@ def tally(
     """
     true = np.zeros((plan.fields, len(table.counts)), dtype=np.int64)
     np.add.at(true, (plan.field_of_person, table.values), 1)
-    drawn = noisy(true, plan.epsilon, rng if seeded else None)
+    of_a_row = plan.epsilon / plan.rows_per_person
+    drawn = noisy(true, of_a_row, rng if seeded else None)
     tallies = tallies_of(table.quasi, table.codes, plan.cells.group)
-    codes, values = plain_rows(_fitted(table.quasi, tallies, plan.field, drawn, plan.epsilon), rng)
+    codes, values = plain_rows(_fitted(table.quasi, tallies, plan.field, drawn, of_a_row), rng)
     return Tallied(
         quasi=table.quasi,
         sensitive=table.sensitive,
@@ -321,6 +341,7 @@ def tally(
         field=plan.field,
         noisy=drawn,
         epsilon=plan.epsilon,
+        rows_per_person=plan.rows_per_person,
         codes=codes,
         values=values,
     )

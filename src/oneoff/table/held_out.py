@@ -14,22 +14,23 @@ from oneoff.errors import BadValue
 from oneoff.table.arrays import Flags, Ints
 from oneoff.table.table import Table
 
-__all__ = ["held_out_file", "held_out_rows", "inside", "read_held_out"]
+__all__ = ["held_out_file", "held_out_rows", "inside", "others_among", "read_held_out"]
 
 
 def held_out_rows(table: Table, share: float, rng: np.random.Generator) -> Ints:
-    """The rows of a random share of the people, at least one, ascending."""
+    """The rows of a random share of the people, at least one, ascending; all rows of whoever is chosen."""
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
         raise BadValue("hold-out is not a share of the people", allowed="more than 0, less than 1", got=repr(share),
                        hint="0.1 leaves out every tenth person")  # fmt: skip
-    many = max(1, round(share * table.rows))
-    if many >= table.rows:
+    many = max(1, round(share * table.people))
+    if many >= table.people:
         raise BadValue(
             "nobody would be left to publish",
-            allowed=f"a share that leaves some of {table.rows} people",
+            allowed=f"a share that leaves some of {table.people} people",
             got=str(share),
         )
-    return np.sort(rng.choice(table.rows, many, replace=False))
+    chosen = np.sort(rng.choice(table.people, many, replace=False))
+    return chosen if table.person is None else np.flatnonzero(np.isin(table.person, chosen))
 
 
 def inside(rows: int, held_out: Ints) -> Flags:
@@ -37,6 +38,13 @@ def inside(rows: int, held_out: Ints) -> Flags:
     flags = np.ones(rows, dtype=np.bool_)
     flags[held_out] = False
     return flags
+
+
+def others_among(table: Table, left_out: Ints) -> Ints:
+    """Those of the rows left out that belong to nobody who is in the release."""
+    if table.person is None:
+        return left_out
+    return left_out[~np.isin(table.person[left_out], table.person[inside(table.rows, left_out)])]
 
 
 def held_out_file(people: Table, rows: Ints) -> bytes:

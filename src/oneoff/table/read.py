@@ -22,6 +22,14 @@ from oneoff.table.arrays import Codes
 from oneoff.table.bins import with_bins
 from oneoff.table.columns import MISSING_LABEL, Column, attribute_of, column_of, rows_of, with_category
 from oneoff.table.hierarchy import Hierarchy, read_hierarchy
+from oneoff.table.owners import (
+    PerPerson,
+    look_like_persons,
+    one_row_each,
+    per_person_choice,
+    person_codes,
+    refuse_several_rows,
+)
 from oneoff.table.schema import Schema
 from oneoff.table.sources import open_source
 from oneoff.table.table import Attribute, Kind, Table
@@ -49,6 +57,10 @@ def read_table(
     na: Sequence[str] = ("",),
     bins: int | None = None,
     decimal: str = ".",
+    person: str | None = None,
+    household: str | None = None,
+    rows_are_people: bool = False,
+    per_person: str | None = None,
 ) -> Table:
     """Read a table about people and the role of every column.
 
@@ -62,14 +74,23 @@ def read_table(
     na            the texts that stand for a missing value, in every kind of source
     bins          put the sensitive numbers into so many ranges, which are then what is protected and published
     decimal       of numbers in text files: "." or ","
+    person        the column that says whose a row is, where people have several rows: promises then count persons
+    household     the column that says which household a row is of: k-anonymity then counts households
+    rows_are_people   every row is a person of its own, although an identifier, or what looks like one, repeats
+    per_person    "first:COLUMN" or "last:COLUMN": read one row of each person only, by the order of a column
     """
-    schema = Schema(quasi, sensitive, identifiers, keep, numeric, categorical)  # type: ignore[arg-type]
+    schema = Schema(quasi, sensitive, identifiers, keep, numeric, categorical, person, household)  # type: ignore[arg-type]
     if missing not in ("error", "drop", "category"):
         raise BadValue("unknown treatment of missing values", allowed="error, drop, category", got=repr(missing))
     opened = open_source(source, rows, encoding, delimiter, na, decimal)
     schema.check_against(opened.names)
     trees = _trees(hierarchies or {}, schema, opened.names)
-    frame = opened.load([*_protected(schema), *schema.keep])
+    chosen = _row_of_a_person(per_person, schema, opened.names)
+    if person is None and not rows_are_people:
+        for name in (*schema.identifiers, *look_like_persons(schema.undeclared(opened.names))):
+            refuse_several_rows(name, opened.load)
+    besides = [name for name in (person, household, chosen[1] if chosen else None) if name is not None]
+    frame = opened.load(list(dict.fromkeys([*_protected(schema), *schema.keep, *besides])))
     if frame.num_rows == 0:
         raise EmptyTable(
             "the table has no rows",
@@ -79,12 +100,18 @@ def read_table(
         )
     columns = {name: _column(name, frame[name], schema, trees.get(name)) for name in frame.column_names}
     notices = [*opened.notices, *_dropped_columns(schema.undeclared(opened.names))]
+    if chosen is not None:
+        columns = _one_row_each(columns, schema, chosen, notices)
+    there = len(next(iter(columns.values())).codes)
     if missing == "error":
         _refuse_missing(columns, schema)
     if missing == "drop":
         columns = _without_missing(columns, schema, notices)
-    dropped = frame.num_rows - len(next(iter(columns.values())).codes)
+    dropped = there - len(next(iter(columns.values())).codes)
     table = _assemble(columns, schema, opened.origin, notices, dropped)
+    if person is not None or household is not None:
+        owners = [None if name is None else person_codes(columns[name]) for name in (person, household)]
+        table = replace(table, person=owners[0], household=owners[1]).take(np.arange(table.rows))
     return table if bins is None else with_bins(table, bins)
 
 
@@ -115,6 +142,34 @@ def _declared(name: str, schema: Schema, tree: Hierarchy | None) -> Kind | None:
     if tree is not None or name in schema.categorical:
         return "categorical"
     return "numeric" if name in schema.numeric else None
+
+
+def _row_of_a_person(given: str | None, schema: Schema, names: Sequence[str]) -> PerPerson | None:
+    chosen = per_person_choice(given)
+    if given is not None and schema.person is None:
+        raise RoleConflict("one row of each person was asked for, but no column says whose a row is",
+                           allowed="person=... (--person COLUMN) beside it")  # fmt: skip
+    if chosen is not None and chosen[1] not in names:
+        raise UnknownColumn(
+            f"there is no column {chosen[1]!r} to choose rows by",
+            allowed=listing(names, limit=20),
+            hint=nearest(chosen[1], names),
+        )
+    return chosen
+
+
+def _one_row_each(
+    columns: dict[str, Column], schema: Schema, chosen: PerPerson, notices: list[str]
+) -> dict[str, Column]:
+    """One row of each person, by the order of a column; rows that lack a value of it come last."""
+    assert schema.person is not None
+    which, name = chosen
+    attribute, codes = attribute_of(columns[name])
+    late = codes if which == "last" else np.where(codes < 0, attribute.size, codes)
+    flags = one_row_each(person_codes(columns[schema.person]), late.astype(np.int32), which)
+    left = int((~flags).sum())
+    notices.append(f"left out {left:,} of {len(flags):,} rows: of every person the {which} by {name!r} is read")
+    return {each: rows_of(column, flags) for each, column in columns.items()}
 
 
 def _refuse_missing(columns: Mapping[str, Column], schema: Schema) -> None:

@@ -37,6 +37,8 @@ _MOST_VALUES = 1000
 _SKEW = 35.0  # how many times the most common occupation outnumbers the rarest: 7.2 % and 0.2 % with fifty values
 
 _AGES = np.arange(16, 94)
+_FREQUENT = 0.02
+_BANDS = tuple(f"{10 * band}-{10 * band + 10}K" for band in range(8))
 _GENDERS = ("Female", "Male")
 _FEMALE_SHARE = 0.47
 
@@ -189,6 +191,8 @@ def sample(
     values: int = 50,
     theta: float = 1.0,
     person: bool = True,
+    rows_per_person: float = 1.0,
+    income: bool = False,
 ) -> pa.Table:
     """Generate a census-like table of `rows` people with seven quasi-identifiers and a sensitive occupation.
 
@@ -197,20 +201,30 @@ def sample(
                The last two are drawn independently of everything else.
     values     how many occupations there are (a small table need not show them all)
     person     whether to add the identifier column `person`, a unique text
+    rows_per_person   how many rows a person has on average, most of them one and some very many; then `person` repeats,
+               with the same quasi-identifiers and often, not always, the same occupation
+    income     whether to add a second sensitive column, in eight bands that go with education and age
 
     The same arguments give the same table, and the quasi-identifiers depend on `rows` and `seed` alone.
     """
-    _check(rows, seed, sensitive, values, theta)
+    _check(rows, seed, sensitive, values, theta, rows_per_person)
     rng = np.random.Generator(np.random.PCG64(seed))  # noqa: TID251 - nobody of these exists
     people = _people(rng, rows)
     if sensitive == "skewed":
         job = _fitting_jobs(rng, people, values)
     else:
         job = _draw(rng, _independent_shares(sensitive, values, theta), rows)
-    return _as_arrow(people, job, _job_names(values), person=person)
+    owner = np.arange(rows)
+    if rows_per_person > 1:
+        owner = _owners(rng, rows, rows_per_person)
+        people, job = _shared(rng, people, job, owner)
+    bands = _incomes(rng, people) if income else None
+    return _as_arrow(people, job, _job_names(values), owner if person else None, bands)
 
 
-def _check(rows: object, seed: object, sensitive: object, values: object, theta: object) -> None:
+def _check(
+    rows: object, seed: object, sensitive: object, values: object, theta: object, rows_per_person: object
+) -> None:
     whole_number(rows, "rows", least=1)
     whole_number(seed, "seed", least=0)
     whole_number(values, "values", least=1, most=_MOST_VALUES)
@@ -218,9 +232,10 @@ def _check(rows: object, seed: object, sensitive: object, values: object, theta:
         hint = nearest(str(sensitive), _SHAPES)
         allowed = ", ".join(_SHAPES)
         raise BadValue("the sample has no such sensitive column", allowed=allowed, got=repr(sensitive), hint=hint)
-    number = isinstance(theta, int | float | np.number) and not isinstance(theta, bool)
-    if not number or not 0 <= float(theta) < math.inf:  # type: ignore[arg-type]
-        raise BadValue("theta cannot be used", allowed="a number of at least 0", got=repr(theta))
+    for name, given, least in (("theta", theta, 0), ("rows_per_person", rows_per_person, 1)):
+        number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
+        if not number or not least <= float(given) < math.inf:  # type: ignore[arg-type]
+            raise BadValue(f"{name} cannot be used", allowed=f"a number of at least {least}", got=repr(given))
 
 
 # ---------------------------------------------------------------------------------------------------------- drawing
@@ -382,10 +397,35 @@ def _job_names(values: int) -> tuple[str, ...]:
     return named + tuple(f"Occupation {v + 1}" for v in range(len(named), values))
 
 
+def _owners(rng: np.random.Generator, rows: int, mean: float) -> Ints:
+    """Whose every row is: one more row again and again with the same chance, and for one in fifty many more."""
+    many = rng.geometric(1 / mean, rows)
+    many = np.where(rng.random(rows) < _FREQUENT, many * 8, many)
+    last = int(np.searchsorted(np.cumsum(many), rows))
+    return np.repeat(np.arange(last + 1), many[: last + 1])[:rows]
+
+
+def _shared(
+    rng: np.random.Generator, people: Mapping[str, Ints], job: Ints, owner: Ints
+) -> tuple[dict[str, Ints], Ints]:
+    """All rows of a person look like the first; half of them have its occupation, too."""
+    first = np.flatnonzero(np.diff(owner, prepend=-1))[owner]
+    return {name: codes[first] for name, codes in people.items()}, np.where(rng.random(len(job)) < 0.5, job[first], job)
+
+
+def _incomes(rng: np.random.Generator, people: Mapping[str, Ints]) -> Ints:
+    """A band that rises with education and, up to fifty, with age."""
+    age = _AGES[people["age"]]
+    usual = 0.25 * people["education"] + 0.06 * (np.minimum(age, 50) - 30)
+    return np.clip(np.rint(usual + rng.normal(0, 1.2, len(age))), 0, len(_BANDS) - 1).astype(np.int64)
+
+
 # ---------------------------------------------------------------------------------------------------------- writing
 
 
-def _as_arrow(people: Mapping[str, Ints], job: Ints, jobs: Sequence[str], *, person: bool) -> pa.Table:
+def _as_arrow(
+    people: Mapping[str, Ints], job: Ints, jobs: Sequence[str], owner: Ints | None, bands: Ints | None
+) -> pa.Table:
     import pyarrow as pa
 
     labels = {
@@ -396,10 +436,12 @@ def _as_arrow(people: Mapping[str, Ints], job: Ints, jobs: Sequence[str], *, per
         "workclass": _WORKCLASS,
         "country": _COUNTRIES,
     }
-    columns = {"person": _person_numbers(len(job))} if person else {}
+    columns = {} if owner is None else {"person": _person_numbers(owner)}
     columns["age"] = pa.array(_AGES[people["age"]], type=pa.int64())
     columns |= {name: _texts(people[name], list(texts)) for name, texts in labels.items()}
     columns["occupation"] = _texts(job, jobs)
+    if bands is not None:
+        columns["income"] = _texts(bands, _BANDS)
     return pa.table(columns)
 
 
@@ -409,10 +451,10 @@ def _texts(codes: Ints, labels: Sequence[str]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(labels, type=pa.string()))
 
 
-def _person_numbers(rows: int) -> pa.Array:
+def _person_numbers(owner: Ints) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    digits = pc.cast(pa.array(np.arange(1, rows + 1)), pa.string())
-    padded = pc.utf8_lpad(digits, max(6, len(str(rows))), "0")
+    digits = pc.cast(pa.array(owner + 1), pa.string())
+    padded = pc.utf8_lpad(digits, max(6, len(str(len(owner)))), "0")
     return pc.binary_join_element_wise("P", padded, "")

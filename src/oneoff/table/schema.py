@@ -9,7 +9,8 @@ from oneoff.errors import BadValue, RoleConflict, UnknownColumn, listing, neares
 
 __all__ = ["Schema"]
 
-_ROLES = ("quasi", "sensitive", "identifiers", "keep")
+_ROLES = ("quasi", "sensitive", "person", "household", "identifiers", "keep")
+_SINGLE = ("sensitive", "person", "household")
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Schema:
     identifiers  names, numbers: dropped from every release
     keep         columns that travel with the sensitive value, published unchanged
     numeric, categorical   override what is inferred from the data for quasi columns and the sensitive one
+    person       the column that says whose a row is, where people have several; dropped from every release
+    household    the same for households, where promises about identity are to count these
     """
 
     quasi: tuple[str, ...]
@@ -29,10 +32,12 @@ class Schema:
     keep: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    person: str | None = None
+    household: str | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            if field.name != "sensitive":
+            if field.name not in _SINGLE:
                 object.__setattr__(self, field.name, _names(getattr(self, field.name), field.name))
         if self.sensitive is not None and not isinstance(self.sensitive, str):
             raise BadValue(
@@ -40,6 +45,12 @@ class Schema:
                 allowed="one name such as 'disease', or None",
                 got=listing([repr(self.sensitive)]),
                 hint="join several into one column first, and protect that; or name the others in quasi",
+            )
+        if any(each is not None and not isinstance(each, str) for each in (self.person, self.household)):
+            raise BadValue(
+                "one column says whose a row is",
+                allowed="one name such as 'patient_id', or None",
+                got=listing([repr(self.person), repr(self.household)]),
             )
         if not self.quasi:
             raise RoleConflict(
@@ -73,10 +84,11 @@ class Schema:
                 seen[name] = role
 
     def columns(self, role: str) -> tuple[str, ...]:
-        """The columns of one role, also for the single sensitive one."""
-        if role == "sensitive":
-            return () if self.sensitive is None else (self.sensitive,)
-        names: tuple[str, ...] = getattr(self, role)
+        """The columns of one role, also where there is a single one."""
+        named = getattr(self, role)
+        if role in _SINGLE:
+            return () if named is None else (named,)
+        names: tuple[str, ...] = named
         return names
 
     def check_against(self, columns: Sequence[str]) -> None:

@@ -104,6 +104,8 @@ class Table:
     codes[i, j]  code of person i in quasi-identifier j
     values[i]    code of the sensitive value of person i (all 0 when there is no sensitive column)
     kept[i, j]   code of person i in kept column j; -1 where it is missing
+    person[i]    whose row i is, where somebody has several; None where every row is a person
+    household[i] which household row i is of, where promises about identity count households; None where they do not
     """
 
     quasi: tuple[Attribute, ...]
@@ -115,6 +117,8 @@ class Table:
     notices: tuple[str, ...] = ()
     origin: str = "polars"
     dropped_rows: int = 0
+    person: Ints | None = None
+    household: Ints | None = None
 
     def __post_init__(self) -> None:
         rows = self.codes.shape[0]
@@ -122,7 +126,7 @@ class Table:
             raise EmptyTable("the table has no rows", allowed="at least one person", got="0 rows")
         if self.codes.shape != (rows, len(self.quasi)) or self.values.shape != (rows,):
             raise Defect("codes, values and attributes of the table do not fit together")
-        for array in (self.codes, self.values, self.kept):
+        for array in (self.codes, self.values, self.kept, self.person, self.household):
             if array is not None:
                 array.flags.writeable = False
 
@@ -130,11 +134,32 @@ class Table:
         """Without a single value: tables end up in notebooks and logs."""
         quasi = ", ".join(attribute.name for attribute in self.quasi)
         sensitive = "nothing sensitive" if self.sensitive is None else f"sensitive {self.sensitive.name}"
-        return f"<Table of {self.rows} people; quasi {quasi}; {sensitive}>"
+        who = f"{self.rows} people" if self.person is None else f"{self.rows} rows of {self.people} people"
+        return f"<Table of {who}; quasi {quasi}; {sensitive}>"
 
     @property
     def rows(self) -> int:
         return int(self.codes.shape[0])
+
+    @cached_property
+    def people(self) -> int:
+        """Persons, who may have several rows each."""
+        return self.rows if self.person is None else len(np.unique(self.person))
+
+    @property
+    def hiding(self) -> Ints | None:
+        """Who has to hide among how many others: the household of every row, or the person; None where rows do."""
+        return self.person if self.household is None else self.household
+
+    @cached_property
+    def crowd(self) -> int:
+        """How many there are of those who hide: households, persons or rows."""
+        return self.rows if self.hiding is None else len(np.unique(self.hiding))
+
+    @cached_property
+    def rows_per_person(self) -> int:
+        """Of whoever has most."""
+        return 1 if self.person is None else int(np.bincount(self.person).max())
 
     @cached_property
     def counts(self) -> Ints:
@@ -173,7 +198,10 @@ class Table:
         """Some of the people, by their rows or by a flag for each, with the domains of all: not every label needs to
         occur."""
         kept = None if self.kept is None else self.kept[rows]
-        return replace(self, codes=self.codes[rows], values=self.values[rows], kept=kept)
+        person, household = (None if each is None else _numbered(each[rows]) for each in (self.person, self.household))
+        return replace(
+            self, codes=self.codes[rows], values=self.values[rows], kept=kept, person=person, household=household
+        )
 
     def part(self, rows: npt.NDArray[Any]) -> Table:
         """Some of the people, as if there were no others: labels that none of them has are gone."""
@@ -204,6 +232,12 @@ class Table:
                 hint=nearest(str(name), names),
             )
         return names.index(name)
+
+
+def _numbered(owner: Ints) -> Ints | None:
+    """Owners of rows, from 0 without gaps; None where everybody has one row only."""
+    names, codes = np.unique(owner, return_inverse=True)
+    return None if len(names) == len(owner) else codes.astype(np.int64)
 
 
 def _compact(attributes: tuple[Attribute, ...], codes: Codes) -> tuple[tuple[Attribute, ...], Codes]:

@@ -29,7 +29,7 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
         attribute.name: float(size @ _spread(attribute, counts, by.domains.get(attribute.name)) / rows)
         for attribute, counts in zip(release.quasi, release.tallies.columns, strict=True)
     }
-    noise = variance_of_sum(release.epsilon, len(release.counts)) * release.fields
+    noise = variance_of_sum(release.of_a_row, len(release.counts)) * release.fields
     return Utility(
         gcp=float(np.mean(list(blurred.values()))),
         gcp_set=None,

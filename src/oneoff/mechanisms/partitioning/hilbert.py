@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oneoff.mechanisms.persons import enough_persons
 from oneoff.mechanisms.served import refuse_unreachable
 from oneoff.mechanisms.task import NumericAs, finish, task_of
 from oneoff.models import Model
@@ -41,7 +42,8 @@ def hilbert(
     order = hilbert_order(table, task.rng)
     if rule.by_value:
         return finish(task, greedy_groups(table.values, order, rule, len(table.counts)))
-    return finish(task, optimal_groups(table.codes, order, task.space, rule.least_size))
+    group = optimal_groups(table.codes, order, task.space, rule.least_size)
+    return finish(task, enough_persons(table, group, rule.least_size))
 
 
 def hilbert_order(table: Table, rng: np.random.Generator, *, common_first: bool = False) -> Ints:

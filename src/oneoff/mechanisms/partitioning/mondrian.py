@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from oneoff.errors import MethodMismatch
+from oneoff.mechanisms.persons import enough_persons
 from oneoff.mechanisms.served import refuse_unknown, refuse_unreachable
 from oneoff.mechanisms.space import lexicographic
 from oneoff.mechanisms.task import Effort, NumericAs, Report, finish, task_of
@@ -67,7 +68,7 @@ def mondrian(
     refuse_unreachable(table, model)
     task, rule = task_of("mondrian", table, model, numeric_as, rng, report), model.rule(table.counts, table.rows)
     if cuts == "uniform":
-        group = _uniform(table, model, rule.least_size)
+        group = enough_persons(table, _uniform(table, model, rule.least_size), rule.least_size)
         task.report(1.0)
         return finish(task, group)
     thorough, n = _THOROUGH[effort], table.rows
@@ -81,7 +82,7 @@ def mondrian(
     while cursor[0] > 0:
         cut(codes, spare, task.space, rule, stack, cursor, group, work, kinds[cuts], thorough, _BUDGET)
         task.report(float(cursor[2]) / n)
-    return finish(task, group)
+    return finish(task, enough_persons(table, group, rule.least_size))
 
 
 def _uniform(table: Table, model: Model, least: int) -> Codes:
