@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from oneoff.cli.attacking import attack
-from oneoff.cli.choosing import compare, methods, profile
+from oneoff.cli.choosing import compare, hierarchy, methods, profile
 from oneoff.cli.judging import audit, check, verify
 from oneoff.cli.publishing import anonymize, demo
 from oneoff.cli.reproducing import reproduce
@@ -57,5 +57,19 @@ def _options(
     pass
 
 
-for _command in (demo, profile, anonymize, audit, attack, verify, check, utility, query, compare, methods, reproduce):
+for _command in (
+    demo,
+    profile,
+    hierarchy,
+    anonymize,
+    audit,
+    attack,
+    verify,
+    check,
+    utility,
+    query,
+    compare,
+    methods,
+    reproduce,
+):
     app.command()(_command)

@@ -1,4 +1,4 @@
-"""Commands to look before publishing: `profile`, `compare` and `methods`."""
+"""Commands to look before publishing: `profile`, `hierarchy`, `compare` and `methods`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oneoff.cli.output import WIDTH, notify, print_json, print_lines
 if TYPE_CHECKING:
     from oneoff.catalog import Method
 
-__all__ = ["compare", "methods", "profile"]
+__all__ = ["compare", "hierarchy", "methods", "profile"]
 
 _OPTIONS = "What the options mean is in docs/explanation/methods, a page for each method."
 
@@ -51,6 +51,55 @@ def profile(
         print_json(found.as_dict())
     else:
         typer.echo("\n".join(profile_page(found)))
+
+
+def hierarchy(
+    source: options.File,
+    column: Annotated[str, typer.Argument(help="The column to make a hierarchy for.", metavar="COLUMN")],
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="Only this one: dates, icd-10, icd-9, soc, regions, prefixes, intervals, counts or clusters."
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Columns that say which values are alike, for clusters; never the sensitive one."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the first proposal as a CSV file, to edit.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    rows: options.Rows = None,
+    encoding: options.Encoding = "utf-8",
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    na: options.NaTexts = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Propose hierarchies for a column, as trees with counts; --out keeps one as a file that ARX reads, too."""
+    from oneoff.table.proposals import propose, write_hierarchy
+    from oneoff.table.read import read_frame
+
+    frame = read_frame(
+        source, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na), decimal=decimal or "."
+    )
+    found = propose(frame, column, options.names(by), kind)
+    if out is not None:
+        write_hierarchy(found, column, out, overwrite=overwrite)
+    if as_json:
+        print_json({"column": column, "proposals": [each.as_dict() for each in found]})
+        return
+    for each in found:
+        print_lines([f"{each.kind}: {each.why}.", *each.lines(), ""])
+    typer.echo(_next_step(bool(found), column, out))
+
+
+def _next_step(found: bool, column: str, out: Path | None) -> str:
+    if not found:
+        return f"Nothing is proposed for {column!r}: a group shows sets of its values, or ranges if these are numbers."
+    if out is None:
+        file = f"{column}.csv"
+        return f"--kind KIND --out {file} writes one of them, to edit; anonymize --hierarchy {column}={file} uses it."
+    return f"Written: {out}. Edit it as you like; anonymize --hierarchy {column}={out} uses it."
 
 
 def compare(
