@@ -7,6 +7,8 @@ is, weighted by their probabilities. There are m! of them, but 2^m sets of recor
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -53,7 +55,7 @@ def _probabilities(cover: Cover, shown: npt.NDArray[np.int32], start: Ints, rows
 
 
 @njit(cache=True)
-def _together(pairs: Floats) -> Floats:
+def _together(pairs: Any) -> Any:
     """[i, r]: the share of the ways to hand out all records in which person i has record r."""
     people = len(pairs)
     sets = 1 << people
