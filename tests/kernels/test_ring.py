@@ -20,7 +20,7 @@ from tests.twins import box_loss
 REACH, LARGEST = 3, 6
 
 
-def swapped(table: Table, order: list[int], start: list[int], near: list[int], l: int) -> list[int]:  # noqa: E741
+def swapped(table: Table, order: list[int], start: list[int], near: list[int], l: int, most: int) -> list[int]:  # noqa: E741
     """Everybody in turn, with the next few in `near`: they change places if both parts together then lose less."""
     order = list(order)
     part_of_place = np.repeat(np.arange(len(start) - 1), np.diff(start))
@@ -32,7 +32,8 @@ def swapped(table: Table, order: list[int], start: list[int], near: list[int], l
         return sum(len(members(p)) * box_loss(table, np.array(members(p))) for p in parts)
 
     def fits(p: int, v: int) -> bool:
-        return l == 0 or (sum(table.values[members(p)] == v) + 1) * l <= len(members(p))
+        after = sum(table.values[members(p)] == v) + 1
+        return l == 0 or (after * l <= len(members(p)) and after <= most)
 
     for at in range(len(near)):
         for i, j in [(near[at], other) for other in near[at + 1 : at + 1 + REACH]]:
@@ -51,14 +52,15 @@ def swapped(table: Table, order: list[int], start: list[int], near: list[int], l
 
 
 @examples(60)
-@given(tables(most=10), st.integers(0, 3), st.data())
-def test_swaps_are_those_that_lower_the_loss(table: Table, l: int, data: st.DataObject) -> None:  # noqa: E741
+@given(tables(most=10), st.integers(0, 3), st.integers(1, 4), st.data())
+def test_swaps_are_those_that_lower_the_loss(table: Table, l: int, most: int, data: st.DataObject) -> None:  # noqa: E741
     cuts = data.draw(st.sets(st.integers(1, max(1, table.rows - 1)), max_size=4)) - {table.rows}
     start = [0, *sorted(cuts), table.rows]
     before, near = (data.draw(st.permutations(range(table.rows))) for _ in range(2))
     member = np.array(before)
-    swap_between(table.codes, table.values, space_of(table), member, np.array(start), np.array(near), REACH, l, LARGEST)
-    assert member.tolist() == swapped(table, before, start, near, l)
+    cut, along = np.array(start), np.array(near)
+    swap_between(table.codes, table.values, space_of(table), member, cut, along, REACH, l, most, LARGEST)
+    assert member.tolist() == swapped(table, before, start, near, l, most)
 
 
 def parts_of(rows: list[list[int]], values: list[int], keeps: Callable[[list[int]], bool], j: int = 0) -> list[int]:

@@ -177,12 +177,14 @@ def _not_below(held: Any, left: Any, least: int) -> int:
 
 @njit(cache=True)
 def swap_between(
-    codes: Any, values: Any, space: Any, member: Any, start: Any, near: Any, reach: int, l: int, largest: int,  # noqa: E741
+    codes: Any, values: Any, space: Any, member: Any, start: Any, near: Any, reach: int, l: int, most: int,  # noqa: E741
+    largest: int,
 ) -> float:  # fmt: skip
     """Let people change places with near ones in other parts while that lowers the loss; returns what was gained.
 
     member[start[p] : start[p + 1]] are the people of part p. Every pair at most `reach` places apart in `near` is
-    tried once, in parts of at most `largest` people. With l > 0 no value comes to fill more than 1/l of a part.
+    tried once, in parts of at most `largest` people. With l > 0 no value comes to fill more than 1/l of a part, nor to
+    be there more than `most` times.
     """
     n = len(member)
     where = np.empty((2, n), np.int64)  # _PART and _PLACE of each person
@@ -205,7 +207,9 @@ def swap_between(
             old = loss[a, -1] + loss[b, -1]
             if a == b or old <= 0.0 or max(start[a + 1] - start[a], start[b + 1] - start[b]) > largest:
                 continue
-            if l > 0 and not (_fits(shown, start, a, i, j, values, l) and _fits(shown, start, b, j, i, values, l)):
+            if l > 0 and not (
+                _fits(shown, start, a, i, j, values, l, most) and _fits(shown, start, b, j, i, values, l, most)
+            ):
                 continue
             limit = old - 1e-9
             in_a = _loss(codes, space, shown, start, a, where[_PLACE, i], j, seen, limit, loss, parts)
@@ -235,11 +239,11 @@ def _show(codes: Any, values: Any, person: int, shown: Any, place: int) -> None:
 
 
 @njit(cache=True)
-def _fits(shown: Any, start: Any, part: int, out: int, into: int, values: Any, l: int) -> bool:  # noqa: E741
+def _fits(shown: Any, start: Any, part: int, out: int, into: int, values: Any, l: int, most: int) -> bool:  # noqa: E741
     """May `into` take the place of `out` without its value becoming too common in the part?"""
     if values[out] == values[into]:
         return True
-    room = (start[part + 1] - start[part]) // l
+    room = min((start[part + 1] - start[part]) // l, most)
     for m in range(start[part], start[part + 1]):
         room -= shown[-1, m] == values[into]
     return room > 0

@@ -202,8 +202,8 @@ def test_any_l_neighbours_differ_and_rounds_repeat_nothing(l: int, shapes: list[
             assert len(set(held.tolist())) == len(held) >= l
 
 
-@given(data=st.data(), l=st.integers(0, 3))
-def test_swaps_gain_what_they_say_and_keep_every_part(data: st.DataObject, l: int) -> None:  # noqa: E741
+@given(data=st.data(), l=st.integers(0, 3), most_often=st.integers(1, 24))
+def test_swaps_gain_what_they_say_and_keep_every_part(data: st.DataObject, l: int, most_often: int) -> None:  # noqa: E741
     table = data.draw(tables(most=24))
     cuts = sorted(data.draw(st.sets(st.integers(1, max(1, table.rows - 1)), max_size=5)) - {table.rows})
     start = np.array([0, *cuts, table.rows])
@@ -217,11 +217,14 @@ def test_swaps_gain_what_they_say_and_keep_every_part(data: st.DataObject, l: in
         return int(np.bincount(table.values[order[a:b]]).max())
 
     before, held = total(), [most(a, b) for a, b in pairwise(start)]
-    gained = swap_between(table.codes, table.values, space_of(table), order, start, near, 8, l, 100)
+    gained = swap_between(table.codes, table.values, space_of(table), order, start, near, 8, l, most_often, 100)
     assert gained == pytest.approx(before - total())
     assert sorted(order) == list(range(table.rows))
     if l > 0:
-        assert all(most(a, b) <= max(was, (b - a) // l) for (a, b), was in zip(pairwise(start), held, strict=True))
+        assert all(
+            most(a, b) <= max(was, min((b - a) // l, most_often))
+            for (a, b), was in zip(pairwise(start), held, strict=True)
+        )
 
 
 def test_swaps_lower_the_loss(people: Table) -> None:
@@ -258,9 +261,25 @@ def test_the_order_of_the_file_decides_nothing(partition: Any) -> None:
 def test_the_values_around_a_person_differ_too(data: st.DataObject, options: dict[str, Any], seed: int) -> None:
     """What the records that cover a person show: the side that the papers leave open."""
     table = data.draw(tables(most=30))
-    l = table.rows // int(table.counts.max())  # noqa: E741
+    l = data.draw(st.integers(1, table.rows // int(table.counts.max())))  # noqa: E741
+    if l == 1:
+        return
     links = ring(table, LDiversity(l), rng=np.random.default_rng(seed), **options)
     assert isinstance(links, Links)
+    assert_different_around(table, links, l)
+
+
+@pytest.mark.parametrize("l", [2, 3])
+def test_swaps_bring_no_value_twice_into_a_long_ring(l: int, people: Table) -> None:  # noqa: E741
+    """Pieces of the values with most people left may have 2l people and more."""
+    rng = np.random.default_rng(5)
+    links = ring(people, LDiversity(l), partition="lexicographic", divide="most-left", swaps=2, rng=rng)
+    assert isinstance(links, Links)
+    assert_different_around(people, links, l)
+
+
+def assert_different_around(table: Table, links: Links, l: int) -> None:  # noqa: E741
+    """The l records that cover a person show l values."""
     start, record = links.matches
     for first, last in pairwise(start):
         assert len(set(table.values[links.carrier[record[first:last]]].tolist())) == last - first == l

@@ -78,7 +78,7 @@ def ring(
         fewest = divide == "most-left" or (divide == "auto" and swaps == 0)
         parts = _divided(table, parts, width, l, fewest)
     if swaps > 0:
-        _swap(table, parts, l, swaps, numeric_as, rng)
+        _swap(table, parts, l, 1 if width == l else table.rows, swaps, numeric_as, rng)
     say(0.7)
     plan = _lined_up(table, parts, width, l, randomize, rng) if shape == "ring" else _grouped(parts)
     say(1.0)
@@ -182,9 +182,12 @@ def _most_left(table: Table, parts: Ragged, l: int) -> tuple[Ragged, Ints]:  # n
 
 
 def _swap(
-    table: Table, parts: Ragged, l: int, swaps: int, numeric_as: str, rng: np.random.Generator,  # noqa: E741
+    table: Table, parts: Ragged, l: int, most: int, swaps: int, numeric_as: str, rng: np.random.Generator,  # noqa: E741
 ) -> None:  # fmt: skip
-    """Change places, in the parts themselves, along the parts, the Hilbert curve and the lexicographic order."""
+    """Change places, in the parts themselves, along the parts, the Hilbert curve and the lexicographic order.
+
+    most   how often a part may come to hold a value: once, where it makes a ring of different ones
+    """
     from oneoff.kernels.ring import swap_between
 
     space, at_most = space_of(table, numeric_as), l if l > 1 else 0
@@ -193,7 +196,9 @@ def _swap(
     for _ in range(swaps):
         gained = 0.0
         for near in (order.copy(), curve, sorted_rows):
-            gained += swap_between(table.codes, table.values, space, order, start, near, _REACH, at_most, _LARGEST)
+            gained += swap_between(
+                table.codes, table.values, space, order, start, near, _REACH, at_most, most, _LARGEST
+            )
         if gained == 0.0:
             break
 
