@@ -69,11 +69,14 @@ def _panel(
     data = alt.InlineData(values=[_floats(point) for point in points])
     base = alt.Chart(data, width=width, height=height, title=panel).encode(
         x=alt.X(
-            "x:Q", title=names[0], scale=across, axis=alt.Axis(format="~s" if at and at[-1] >= 1000 else "~g", **ticks)
+            "x:Q",
+            title=names[0],
+            scale=across,
+            axis=alt.Axis(labelExpr=_label("~s" if at and at[-1] >= 1000 else "~g"), **ticks),
         ),
         color=looks[0],
     )
-    height_of = alt.Y("y:Q", title=names[1], scale=up, axis=alt.Axis(tickCount=5, format="~g"))
+    height_of = alt.Y("y:Q", title=names[1], scale=up, axis=alt.Axis(tickCount=5, labelExpr=_label("~g")))
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.5)
     return (
         base.mark_line().encode(y=height_of)
@@ -104,6 +107,11 @@ def heat_chart(title: str, cells: Sequence[tuple[str, str, float]], x: str, y: s
         text="text:N", color=dark
     )
     return drawn.properties(background="white")
+
+
+def _label(form: str) -> str:
+    """A format of the axis itself would round to the distance of its ticks: 10 becomes 1e+1, and .12 becomes 0.1."""
+    return f"format(datum.value, '{form}')"
 
 
 def _drawable(point: Point, log_y: bool) -> bool:

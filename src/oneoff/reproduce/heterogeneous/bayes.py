@@ -56,15 +56,12 @@ def figure_11(run: Run) -> None:
             whole.take(np.arange(few, 2 * few)),
             _FEW,
             run.pick((2, 5), (1, 2, 3, 4, 5)),
-            run.pick(1, 2),
+            run.pick(1, 3),
         ),
-        Setting(whole.take(np.arange(many)), None, _MANY, run.pick((5,), (1, 3, 5)), run.pick(1, 2)),
+        Setting(whole.take(np.arange(many)), None, _MANY, run.pick((5,), (1, 3, 5)), run.pick(1, 3)),
     )
-    classic: list[Point] = []
-    corrected: list[Point] = []
-    for setting in settings:
-        for points, laplace, delta in ((classic, False, _CLASSIC), (corrected, True, _LAPLACE)):
-            points += _over_beta(run, setting, laplace, delta)
+    kinds = [_over_beta(run, setting) for setting in settings]
+    classic, corrected = ([point for found in kinds for point in found[at_kind]] for at_kind in (0, 1))
     text = f"delta = {{}} for PrivBayes. {_about(settings)}"
     run.lines("figure-11a", "Figure 11(a): classic", classic, x="beta", y=_PERCENT, text=text.format(_CLASSIC))
     corrected_title = "Figure 11(b): with Laplacian correction"
@@ -80,14 +77,14 @@ def figure_11(run: Run) -> None:
 def _about(settings: Sequence[Setting]) -> str:
     return (
         "Percent of people whose value is named; bars reach from the least to the greatest of "
-        f"{settings[0].draws} draws. In parts: random parts of 1,000 people. The attack is "
+        f"{settings[0].draws} draws; one of HG, SG and GR. In parts: random parts of 1,000 people. The attack is "
         '`oneoff.attack(release, table, "bayes")`.'
     )
 
 
 def _draws(run: Run, setting: Setting, series: str, b: int) -> list[Published]:
     run.say(f"{series}, {setting.panel}, beta = {b}")
-    seeds = range(run.seed, run.seed + (1 if "GR in" in series else setting.draws))
+    seeds = range(run.seed, run.seed + (1 if series in _heterogeneous(setting) else setting.draws))
     made = [released(setting.table, beta(b), series, seed) for seed in seeds]
     return [release for release in made if release is not None]
 
@@ -104,22 +101,28 @@ def _guessed(release: Published, setting: Setting, laplace: bool, delta: float) 
     return Rates(100 * finding.rate.share, outside, 100 * finding.baseline)
 
 
-def _over_beta(run: Run, setting: Setting, laplace: bool, delta: float) -> list[Point]:
-    """Only rows that PrivBayes made up have numbers near those of people."""
-    points = []
+def _over_beta(run: Run, setting: Setting) -> tuple[list[Point], list[Point]]:
+    """Classic and corrected, from the same releases."""
+    found: tuple[list[Point], list[Point]] = ([], [])
     for b in setting.betas:
-        frequent = 0.0
         for series in setting.series:
-            near = delta if series == "PrivBayes" else 0.0
-            rates = [_guessed(release, setting, laplace, near) for release in _draws(run, setting, series, b)]
-            if not rates:
-                continue
-            points.append(Point.of(series, b, [rate.inside for rate in rates], setting.panel))
-            outside = [rate.outside for rate in rates if rate.outside is not None]
-            if outside:
-                points.append(Point.of(series, b, outside, f"as many who are not in it ({setting.panel})"))
-            frequent = rates[0].frequent
-        points.append(Point(_FREQUENT, b, frequent, setting.panel))
+            made = _draws(run, setting, series, b)
+            for points, laplace, delta in zip(found, (False, True), (_CLASSIC, _LAPLACE), strict=True):
+                points += _guesses(setting, series, b, made, laplace, delta)
+    return found
+
+
+def _guesses(setting: Setting, series: str, b: int, made: list[Published], laplace: bool, delta: float) -> list[Point]:
+    """Only rows that PrivBayes made up have numbers near those of people."""
+    rates = [_guessed(release, setting, laplace, delta if series == "PrivBayes" else 0.0) for release in made]
+    if not rates:
+        return []
+    points = [Point.of(series, b, [rate.inside for rate in rates], setting.panel)]
+    outside = [rate.outside for rate in rates if rate.outside is not None]
+    if outside:
+        points.append(Point.of(series, b, outside, f"as many who are not in it ({setting.panel})"))
+    if series == "PrivBayes":
+        points.append(Point(_FREQUENT, b, rates[0].frequent, setting.panel))
     return points
 
 

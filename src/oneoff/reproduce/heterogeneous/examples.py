@@ -155,6 +155,6 @@ def theorems(run: Run) -> None:
             theorem, paper=f"what HG, SG and GR publish keeps {promise.partition(':')[0].removeprefix('basic-')}.",
             found=f"{sum(kept)} of {len(kept)} releases keep {promise}; up to {above:.0%} of people are above their "
             f"ceiling, by a factor of up to {max(row[4] for row in paper):.1f}.", same=_same(sum(kept), len(kept)),
-            why="" if all(kept) else "Every record covers different values, but the records that cover one person may "
-            "show one value several times. permute repairs it.",
+            why="" if all(kept) else "The people a record covers keep the promise; the records that cover one person "
+            "may show one value more often. permute repairs it.",
         )  # fmt: skip
