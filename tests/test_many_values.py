@@ -68,7 +68,7 @@ def test_how_many_people_must_be_in_how_large_groups() -> None:
     assert "1 of 3,000 people have o0" in said
     assert "at least 1,500 people must be in groups of 1,500 or more" in said
     assert "l-diversity:5 needs groups of 5" in said
-    assert "tallies" not in said, "3,000 people are too few for them"
+    assert "--method tallies" not in said, "3,000 people are too few for them"
     assert "--method tallies" in large_groups(METHODS["mondrian"], parse("beta-likeness:1"), workers(6_000, 300))
 
 

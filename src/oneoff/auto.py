@@ -17,18 +17,22 @@ covid table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from oneoff.catalog import METHODS, Method, named
-from oneoff.errors import listing
+from oneoff.errors import OneoffError, listing
 from oneoff.mechanisms.tallies import usable_epsilon
 from oneoff.models import LDiversity, Model, Prior
-from oneoff.table import Table
+from oneoff.table import Attribute, Table
+from oneoff.table.bins import with_bins
+from oneoff.table.coarser import with_level, with_other
 
 __all__ = ["choose", "foretold", "large_groups"]
 
+_RARE = 0.002  # of the rows: values that fewer have are proposed to be joined
 _LARGE = 500  # people in a group that tells a recipient next to nothing about its members
 
 
@@ -180,21 +184,43 @@ def large_groups(method: Method, model: Model, table: Table) -> str:
 
 
 def _ways_out(model: Model, table: Table) -> list[str]:
-    """What would need smaller groups, or none."""
+    """What would need smaller groups, or none, and what a typical count would then be off by with tallies."""
     column, most = table.sensitive, int(table.counts.max())
     assert column is not None
-    if column.kind == "numeric":
-        ways = ["--bins 50 (bins=50 in read_table) would protect 50 ranges instead"]
-    elif column.hierarchy is not None:
-        ways = ["a higher level of its hierarchy in their place would need smaller ones"]
-    else:
-        ways = ["fewer, with rare ones joined, would need smaller ones"]
+    ways = [f"{said}{_then(model, coarser)}" for said, coarser in _coarser(table, column)]
     enough = min(5, table.rows // most)
     if enough > 1 and not any(isinstance(part, LDiversity) for part in model.parts()):
         ways.append(f"l-diversity:{enough} needs groups of {enough}, however rare a value is")
     if _serves("tallies", model, table, {}):
-        ways.append("--method tallies needs no groups for values")
+        ways.append(f"--method tallies needs no groups for values{_then(model, table)}")
     return ways
+
+
+def _coarser(table: Table, column: Attribute) -> Iterator[tuple[str, Table]]:
+    """Fewer values, by what the column is."""
+    if column.kind == "numeric":
+        yield "--bins 50 (bins=50 in read_table) would protect 50 ranges instead", with_bins(table, 50)
+    elif column.hierarchy is not None and column.hierarchy.height > 2:
+        coarse = with_level(table, 1)
+        yield f"--level 1 (level=1 in read_table) would protect {_size(coarse)} labels of its hierarchy", coarse
+    elif column.hierarchy is None and (table.counts < _RARE * table.rows).sum() > 1:
+        below = math.ceil(_RARE * table.rows)
+        coarse = with_other(table, below)
+        rare = f"{int((table.counts < below).sum()):,} values that fewer than {below:,} rows have would be one"
+        yield f"with --other-below {below} (other_below={below} in read_table) {rare}", coarse
+
+
+def _size(table: Table) -> int:
+    return 0 if table.sensitive is None else table.sensitive.size
+
+
+def _then(model: Model, table: Table) -> str:
+    """What is foretold of tallies, where they would serve; a promise bound to single values is none for others."""
+    try:
+        error = foretold("tallies", model.bind(table.sensitive), table)
+    except OneoffError:
+        return ""
+    return "" if error is None else f" (a typical count off by about {_percent(error)}, with tallies)"
 
 
 def _rounded_up(number: Fraction | int) -> int:

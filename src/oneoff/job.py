@@ -48,6 +48,8 @@ class Job(BaseModel):
     decimal: str = "."
     na: list[str] = [""]
     bins: int | None = None
+    level: int | None = None
+    other_below: int | None = None
     method: str = "auto"
     seed: int | None = None
     seed_file: str | None = None
@@ -67,8 +69,8 @@ class Job(BaseModel):
         from oneoff.table.read import read_table
 
         roles = ("quasi", "sensitive", "identifiers", "keep", "numeric", "categorical", "hierarchies", "missing")
-        reading = ("rows", "encoding", "delimiter", "na", "bins", "decimal", "person", "household",
-                   "rows_are_people", "per_person")  # fmt: skip
+        reading = ("rows", "encoding", "delimiter", "na", "bins", "level", "other_below", "decimal", "person",
+                   "household", "rows_are_people", "per_person")  # fmt: skip
         return read_table(self.input, **{name: getattr(self, name) for name in (*roles, *reading)})
 
     def chosen_seed(self) -> int | None:

@@ -35,6 +35,7 @@ __all__ = [
     "JobMissing",
     "Keep",
     "Key",
+    "Level",
     "MeasuredHierarchy",
     "MethodName",
     "MethodOption",
@@ -43,6 +44,7 @@ __all__ = [
     "NaTexts",
     "NeededQuasi",
     "Numeric",
+    "OtherBelow",
     "OtherGuarantee",
     "Out",
     "Overwrite",
@@ -151,6 +153,12 @@ SameMissing = Annotated[
     typer.Option(help="Missing values of the table: error (default), drop, or category, as when it was read."),
 ]
 Bins = Annotated[int | None, typer.Option(help="Put the sensitive numbers into so many ranges first.")]
+Level = Annotated[
+    int | None, typer.Option(help="Put the labels so many levels up in its hierarchy in place of the sensitive values.")
+]
+OtherBelow = Annotated[
+    int | None, typer.Option(help="Put one value in place of all sensitive ones that fewer rows have.")
+]
 TableFile = Annotated[
     str | None, typer.Option("--table", help="The original table, to compare the records with. Found by itself "
                              "when the private half has its job.toml.")
@@ -264,7 +272,8 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `anonymize` under the names of a job; what was not given is None, False or empty."""
     effort = [] if given["effort"] is None else [f"effort={given['effort']}"]
     lists = ("quasi", "identifiers", "keep", "numeric", "categorical")
-    as_given = ("guarantee", "sensitive", "missing", "bins", "method", "seed", "seed_file", "rows", "encoding",
+    as_given = ("guarantee", "sensitive", "missing", "bins", "level", "other_below",
+                "method", "seed", "seed_file", "rows", "encoding",
                 "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out",
                 "person", "household", "rows_are_people", "per_person", "most_rows")  # fmt: skip
     return {

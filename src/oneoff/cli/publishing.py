@@ -77,6 +77,8 @@ def anonymize(
     hierarchy: options.Hierarchy = None,
     missing: options.JobMissing = None,
     bins: options.Bins = None,
+    level: options.Level = None,
+    other_below: options.OtherBelow = None,
     method: options.MethodName = None,
     option: options.MethodOption = None,
     effort: options.Effort = None,

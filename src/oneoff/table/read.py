@@ -20,6 +20,7 @@ import pyarrow as pa
 from oneoff.errors import BadValue, EmptyTable, MissingValues, RoleConflict, UnknownColumn, listing, nearest
 from oneoff.table.arrays import Codes
 from oneoff.table.bins import with_bins
+from oneoff.table.coarser import with_level, with_other
 from oneoff.table.columns import MISSING_LABEL, Column, attribute_of, column_of, rows_of, with_category
 from oneoff.table.hierarchy import Hierarchy, read_hierarchy
 from oneoff.table.owners import (
@@ -56,6 +57,8 @@ def read_table(
     delimiter: str | None = None,
     na: Sequence[str] = ("",),
     bins: int | None = None,
+    level: int | None = None,
+    other_below: int | None = None,
     decimal: str = ".",
     person: str | None = None,
     household: str | None = None,
@@ -73,6 +76,8 @@ def read_table(
     encoding, delimiter   of text files; the delimiter is found in the header unless given, the encoding never guessed
     na            the texts that stand for a missing value, in every kind of source
     bins          put the sensitive numbers into so many ranges, which are then what is protected and published
+    level         put the labels so many levels up in its hierarchy in place of the sensitive values
+    other_below   put one value in place of all sensitive ones that fewer rows have
     decimal       of numbers in text files: "." or ","
     person        the column that says whose a row is, where people have several rows: promises then count persons
     household     the column that says which household a row is of: k-anonymity then counts households
@@ -112,7 +117,9 @@ def read_table(
     if person is not None or household is not None:
         owners = [None if name is None else person_codes(columns[name]) for name in (person, household)]
         table = replace(table, person=owners[0], household=owners[1]).take(np.arange(table.rows))
-    return table if bins is None else with_bins(table, bins)
+    for given, coarser in ((bins, with_bins), (level, with_level), (other_below, with_other)):
+        table = table if given is None else coarser(table, given)
+    return table
 
 
 def read_frame(
