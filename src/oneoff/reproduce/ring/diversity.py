@@ -54,7 +54,7 @@ def _measure(run: Run, curves: Curves, x: float, table: Table, l: int) -> None: 
 def _draw(run: Run, name: str, x: str, curves: Curves, title: str) -> None:
     figure = name.replace("figure-", "Figure ")
     y = "GCP (sets, nominal domains)"
-    run.lines(f"{name}a", f"{figure}(a): loss on {title}", curves.points("gcp"), x=x, y=y, text=_HOW)
+    run.lines(f"{name}a", f"{figure}(a): loss on {title}", curves.points("gcp"), x=x, y=y, log_y=True, text=_HOW)
     times = curves.points("seconds")
     run.lines(f"{name}b", f"{figure}(b): time on {title}", times, x=x, y="CPU seconds", log_y=True)
     nh, hs, at = (curves.of(each) for each in ("NH", "HS", "AT"))
