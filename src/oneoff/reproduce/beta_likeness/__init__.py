@@ -3,7 +3,7 @@
 from oneoff.reproduce.beta_likeness.attack import naive_bayes
 from oneoff.reproduce.beta_likeness.closeness import figure_4, section_7
 from oneoff.reproduce.beta_likeness.examples import adult, examples
-from oneoff.reproduce.beta_likeness.loss import figure_5, figure_6, figure_7
+from oneoff.reproduce.beta_likeness.loss import figure_5, figure_6, figure_7, others
 from oneoff.reproduce.beta_likeness.queries import figure_8, figure_9
 from oneoff.reproduce.harness import Experiment
 
@@ -23,6 +23,7 @@ EXPERIMENT = Experiment(
         "section-7": section_7,
         "naive-bayes": naive_bayes,
         "adult": adult,
+        "others": others,
     },
     shown_elsewhere={
         "Table 2": "notation",

@@ -18,7 +18,7 @@ from oneoff.reproduce.beta_likeness.releases import (
 )
 from oneoff.reproduce.harness import Point, Run
 
-__all__ = ["figure_5", "figure_6", "figure_7"]
+__all__ = ["figure_5", "figure_6", "figure_7", "others"]
 
 LABELS = (BUREL, *COMPETITORS, *OURS.values())
 LOSS, TIME = "(a) AIL", "(b) CPU seconds"
@@ -129,3 +129,15 @@ def figure_7(run: Run) -> None:
         found=f"{_said(took, 2)} CPU seconds; BUREL is fastest at {_where(took)}.",
         same=verdict([all(grows), all(_least(took))]),
     )
+
+
+def others(run: Run) -> None:
+    """What it costs to stand against an insider, and what is saved where nobody is to be stood against."""
+    labels = (*OURS.values(), *run.pick((), ("transversal", "packing")))
+    points = [
+        Point(label, beta, ail(run.tables, label, 3, people(run), f"beta-likeness:{beta}"))
+        for label in labels
+        for beta in betas(run)
+    ]
+    text = "The methods of figure 5 that are ours, transversal (against an insider) and packing (against nobody)."
+    run.lines("others", "AIL of our methods (not in the paper)", points, x="beta", y="AIL", log_y=True, text=text)

@@ -34,6 +34,8 @@ _METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "LMondrian (ours)": ("lmondrian", {}),
     "tMondrian (ours)": ("tmondrian", {}),
     "SABRE (ours)": ("sabre", {}),
+    "transversal": ("transversal", {}),
+    "packing": ("packing", {}),
 }
 _WARM = {"beta-likeness": "beta-likeness:3", "t-closeness": "t-closeness:0.3,ordered"}
 
@@ -68,7 +70,8 @@ def _made(table: Table, guarantee: str, method: str, options: dict[str, Any]) ->
 @cache
 def _warm(tables: Tables, label: str, promise: str) -> None:
     method, options = _METHODS[label]
-    _made(table_of(tables, 3, 1_500), _WARM[promise], method, options)
+    few = 20_000 if tables.real else 1_500  # of fewer real people some value might have nobody
+    _made(table_of(tables, 3, few), _WARM[promise], method, options)
 
 
 def ail(tables: Tables, label: str, quasi: int, rows: int, guarantee: str) -> float:
