@@ -51,7 +51,7 @@ class Tables:
         numbers = [name for name in names if name in NUMBERS]
         others = [name for name in names if name not in numbers]
         if self.data is None:
-            return self._generated(names, "occupation", rows)
+            return self._generated_salaries(names, rows)
         trees = self.data / "hierarchies" / "census"
         whole = oneoff.read_table(
             self.data / "census_sal500k.parquet",
@@ -111,6 +111,13 @@ class Tables:
 
         assert self.data is not None
         return pl.read_parquet(self.data / f"{name}.parquet")
+
+    def _generated_salaries(self, quasi: Any, rows: int | None) -> Table:
+        """Salaries are numbers, so occupations are numbered."""
+        people = oneoff.sample(rows or GENERATED, seed=1)
+        salary = people["occupation"].combine_chunks().indices
+        frame = people.select(list(quasi)).append_column("salary", salary)
+        return oneoff.read_table(frame, quasi=quasi, sensitive="salary")
 
     def _generated(self, quasi: Any, sensitive: str, rows: int | None) -> Table:
         people = oneoff.sample(rows or GENERATED, seed=1)
