@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oneoff.errors import BadValue, MethodMismatch
 from oneoff.mechanisms.partitioning import dmondrian, mondrian
-from oneoff.models import BetaLikeness, Counts, DistinctLDiversity, KAnonymity, LDiversity, Model, TCloseness
+from oneoff.models import BetaLikeness, Counts, DistinctLDiversity, KAnonymity, LDiversity, Model, Prior, TCloseness
 from oneoff.plans import Partition
 from oneoff.table import Attribute, Table
 from tests.tables import models, tables
@@ -157,6 +157,20 @@ def test_the_next_attribute_is_cut_where_the_median_of_the_widest_would_break_th
     table = plane(points, [0, 0, 1, 1])
     assert groups_of(mondrian(table, DistinctLDiversity(2), cuts="median")) == {frozenset({0, 2}), frozenset({1, 3})}
     assert groups_of(mondrian(table, KAnonymity(2), cuts="median")) == {frozenset({0, 1}), frozenset({2, 3})}
+
+
+def test_the_groups_of_ten_people_that_paper_003_prints() -> None:
+    """Figure 1(c): two groups for 5-diversity. Those of 1(b) are 2-anonymous, and in the third both have pneumonia."""
+    ages = [28, 29, 29, 32, 33, 35, 39, 39, 40, 41]
+    flu, hepatitis, bronchitis, gastritis, pneumonia, cancer = range(6)
+    diseases = [flu, hepatitis, bronchitis, gastritis, pneumonia, pneumonia, gastritis, cancer, flu, bronchitis]
+    table = line(ages, diseases)
+    found = mondrian(table, LDiversity(5), cuts="median")
+    assert groups_of(found) == {frozenset(range(5)), frozenset(range(5, 10))}
+    printed = Counts.of_groups(np.repeat(np.arange(5), 2), table.values)
+    assert KAnonymity(2).holds(printed)
+    assert LDiversity(1).failing(printed, Prior.of(table.counts)).tolist() == [False] * 5
+    assert LDiversity(2).failing(printed, Prior.of(table.counts)).tolist() == [False, False, True, False, False]
 
 
 def test_median_cuts_of_dmondrian(people: Table) -> None:

@@ -230,14 +230,16 @@ def figure_8(run: Run) -> None:
         f"Out of reach, as one value is too frequent: {', '.join(out)}." if out else ""
     )
     run.lines("figure-8a", "Figure 8: the effect of l", points, x="l", y="", text=text)
+    few = run.pick(2, 3)
     safety = [
-        Point.of(way, at, [each.at(1).identity for each in looked_up(Setting(people, sixth, at, way), draws(run))],
-                 people.name)
+        Point.of(
+            way, at, [each.at(1).identity for each in looked_up(Setting(people, sixth, at, way), few)], people.name
+        )
         for people in everybody(run)
         for way in WAYS
         for at in reachable(people, diversities(run))
-    ]  # fmt: skip
-    text = "Who knows all quasi-identifiers of a person and matches with them. Not in the paper."
+    ]
+    text = f"Who knows all quasi-identifiers of a person and matches with them; {few} draws. Not in the paper."
     run.lines("figure-8b", "Who pays for l", safety, x="l", y="identity disclosure, P_match = 1", text=text)
     _claims_8(run, points)
 

@@ -56,18 +56,18 @@ def _by_match(run: Run, kind: Kind, way: str) -> dict[tuple[str, Fraction], Floa
 
 
 def _draw(run: Run, kind: Kind, name: str, title: str, text: str) -> None:
-    points = []
-    for way in (PAPER, OURS):
+    """The paper's way, and beside it without Algorithm 3."""
+    for way, ending, said in ((PAPER, "", ""), (OURS, "-without", ", without Algorithm 3")):
+        points = []
         for people in everybody(run):
             for delta in deltas(run):
-                found = over(looked_up(Setting(people, delta, way=way), draws(run)), kind)
-                panel = f"{people.name}, {'Algorithm 3' if way == PAPER else 'without it'}"
+                found = over(looked_up(Setting(people, delta, way=way), draws(run)), kind).mean(axis=1)
                 points += [
-                    Point(f"delta = {delta}", p, float(each.mean()), panel)
-                    for p, each in zip(MATCHES, found, strict=True)
+                    Point(f"delta = {delta}", p, float(y), people.name) for p, y in zip(MATCHES, found, strict=True)
                 ]
+        run.lines(f"{name}{ending}", f"{title}{said}", points, x="P_match", y=f"{kind} disclosure", text=text)
         run.say(f"{name}, {way}: looked up")
-    run.lines(name, title, points, x="P_match", y=f"{kind} disclosure", text=text)
+        text = ""
 
 
 def _spread(run: Run, kind: Kind) -> float:
@@ -211,20 +211,24 @@ def figure_4(run: Run) -> None:
 
 
 def figure_5(run: Run) -> None:
-    points, ratios = [], dict[str, Floats]()
-    for people in everybody(run):
-        for diversity in reachable(people, diversities(run)):
-            found = looked_up_in(people, diversity, "median")
-            both = {kind: over([found], kind)[:, 0] for kind in ("identity", "attribute")}
-            points += [
-                Point(f"l = {diversity}", p, float(y), f"{people.name}, {kind}")
-                for kind, each in both.items()
-                for p, y in zip(MATCHES, each, strict=True)
-            ]
-            if diversity == diversities(run)[0]:
-                ratios[people.name] = both["attribute"] / both["identity"]
-    text = "Mondrian for l-diversity, cut at medians as in the paper."
-    run.lines("figure-5", "Figure 5: disclosure of Mondrian", points, x="P_match", y="disclosure", text=text)
+    found = {
+        (people.name, diversity): looked_up_in(people, diversity, "median")
+        for people in everybody(run)
+        for diversity in reachable(people, diversities(run))
+    }
+    for letter, kind in (("a", "identity"), ("b", "attribute")):
+        points = [
+            Point(f"l = {diversity}", p, getattr(each.at(p), kind), name)
+            for (name, diversity), each in found.items()
+            for p in MATCHES
+        ]
+        title = f"Figure 5({letter}): {kind} disclosure of Mondrian"
+        text = "Mondrian for l-diversity, cut at medians as in the paper."
+        run.lines(f"figure-5{letter}", title, points, x="P_match", y=f"{kind} disclosure", text=text)
+    ratios = {
+        people.name: over([found[people.name, 10]], "attribute") / over([found[people.name, 10]], "identity")
+        for people in everybody(run)
+    }
     times = "; ".join(f"{name} {each.min():.2f} to {each.max():.2f}" for name, each in ratios.items())
     run.claim(
         "Figure 5(a)-(b)",
