@@ -57,8 +57,8 @@ def test_a_claim_on_errors_asks_for_what_a_recipient_can_do() -> None:
         return [Point(series, 1, y, panel) for series, panel, y in (
             ("HG", EVEN, even), ("HG", COVERED, covered), ("P", EVEN, 10.0), ("P", COVERED, 10.0))]  # fmt: skip
 
-    assert _verdict(points(5, 5), [1], ["P"]) == "same"
-    assert _verdict(points(5, 5), [1], ["P"], 3) == "in part"
-    assert _verdict(points(20, 5), [1], ["P"]) == "in part"
-    assert _verdict(points(20, 20), [1], ["P"]) == "not the same"
+    assert _verdict(points(5, 5), [1], "P") == "same"
+    assert _verdict(points(5, 5), [1], "P", 3) == "in part"
+    assert _verdict(points(20, 5), [1], "P") == "in part"
+    assert _verdict(points(20, 20), [1], "P") == "not the same"
     assert math.isnan(at(points(1, 1), "Q", 1))

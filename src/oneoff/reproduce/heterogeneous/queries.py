@@ -31,6 +31,7 @@ _OTHERS = ("PrivBayes", "tallies (ours)", "transversal (ours)")  # counted as a 
 _OVERALL = "overall distribution"
 _DRAWN = ("PrivBayes", "tallies (ours)")
 _DRAWS = 3
+_LOW = 50  # percent; the paper gives no number in its text
 _TEXT = (
     "Median relative error in percent. Left: people are spread evenly over what a record (or a group of BUREL) shows. "
     "Right: with multiplicity among the people that a record covers (or in a group), which for HG, SG and GR takes the "
@@ -107,7 +108,9 @@ def _three(run: Run, figure: str, name: str, table: Table, most: int, times: str
     _draw(
         run, f"figure-{figure}b", f"Figure {figure}(b): columns asked for, beta = 3, {about}", over_columns, "columns"
     )
-    _claim_lead(run, f"Figure {figure}(b)", over_columns, columns)
+    for other in (BUREL, "PrivBayes"):
+        lower = f"lower than that of {other}, by up to 83%, however many columns are asked for."
+        _claim_lead(run, f"Figure {figure}(b)", over_columns, columns, other, lower)
     shares = run.pick((0.05, 0.25), (0.05, 0.1, 0.15, 0.2, 0.25))
     over_share = []
     for share in shares:
@@ -135,15 +138,13 @@ def _behind(points: list[Point], xs: Sequence[float], panel: str, other: str, wh
     return sum(ratio > 1 for ratio in ratios), max(ratios, default=float("nan"))
 
 
-def _verdict(points: list[Point], xs: Sequence[float], others: Sequence[str], factor: float = 1.0) -> Same:
-    """The same if HG, counted as a recipient can, errs least everywhere, somewhere by that factor. In part if it does
-    so with what is private, or in some places."""
-    for panel, verdict in ((EVEN, "same"), (COVERED, "in part")):
-        found = [_behind(points, xs, panel, other) for other in others]
-        if all(wins == len(xs) for wins, _ in found) and max(most for _, most in found) >= factor:
-            return "same" if verdict == "same" else "in part"
-    some = any(_behind(points, xs, panel, other)[0] for panel in _SPREADS for other in others)
-    return "in part" if some else "not the same"
+def _verdict(points: list[Point], xs: Sequence[float], other: str, factor: float = 1.0) -> Same:
+    """The same if HG, counted as a recipient can, errs less everywhere, somewhere by that factor; in part if it errs
+    less in more than half of the places, counted in one way or the other."""
+    wins, most = _behind(points, xs, EVEN, other)
+    if wins == len(xs) and most >= factor:
+        return "same"
+    return "in part" if max(wins, _behind(points, xs, COVERED, other)[0]) > len(xs) / 2 else "not the same"
 
 
 def _lead(points: list[Point], xs: Sequence[float], other: str) -> str:
@@ -159,18 +160,26 @@ def _claim_beta(run: Run, figure: str, points: list[Point], betas: Sequence[int]
     hg = {panel: _values(points, "HG", betas, panel) for panel in _SPREADS}
     mixed, most = _behind(points, betas, COVERED, BUREL, EVEN)
     overall = _values(points, _OVERALL, betas, EVEN)
+    low: Same = "same" if max(hg[EVEN]) < _LOW else "in part" if max(hg[COVERED]) < _LOW else "not the same"
     run.claim(
         figure,
-        paper=f"HG, SG and GR keep a low error, up to {times} times lower than that of BUREL and PrivBayes.",
+        paper="HG, SG and GR keep a low error.",
         found=f"HG's error goes from {_ends(hg[EVEN])} with people spread evenly, from {_ends(hg[COVERED])} with "
-        f"multiplicity, from beta = {betas[0]} to {betas[-1]}. {_lead(points, betas, BUREL)}. "
-        f"{_lead(points, betas, 'PrivBayes')}. HG with multiplicity beside BUREL spread evenly: better at {mixed} of "
-        f"{len(betas)} places, at most {most:.1f} times. Who knows the overall distribution only errs by "
+        f"multiplicity, from beta = {betas[0]} to {betas[-1]}. Who knows the overall distribution only errs by "
         f"{min(overall):.0f}%, tallies by {_ends(_values(points, 'tallies (ours)', betas, EVEN))}.",
-        same=_verdict(points, betas, (BUREL, "PrivBayes"), 2),
+        same=low,
         why="A low error needs to know how often values occur among the people a record covers, which the release as "
         "defined does not show.",
     )
+    run.claim(
+        f"{figure}, BUREL",
+        paper=f"the error of HG, SG and GR is up to {times} times lower than that of BUREL.",
+        found=f"{_lead(points, betas, BUREL)}. HG with multiplicity beside BUREL spread evenly: better at {mixed} of "
+        f"{len(betas)} places, at most {most:.1f} times.",
+        same=_verdict(points, betas, BUREL, 2),
+        why="With the column tallies of its groups, which are public, BUREL has the right half's error.",
+    )
+    _claim_lead(run, figure, points, betas, "PrivBayes", f"up to {times} times lower than that of PrivBayes.")
     for panel, name in ((EVEN, "spread evenly"), (COVERED, "with multiplicity")):
         falls = hg[panel][-1] < hg[panel][0]
         run.claim(
@@ -181,12 +190,12 @@ def _claim_beta(run: Run, figure: str, points: list[Point], betas: Sequence[int]
         )
 
 
-def _claim_lead(run: Run, figure: str, points: list[Point], columns: Sequence[int]) -> None:
+def _claim_lead(run: Run, figure: str, points: list[Point], xs: Sequence[float], other: str, lower: str) -> None:
     run.claim(
-        figure,
-        paper="HG, SG and GR err less than BUREL and PrivBayes however many columns are asked for, by up to 83%.",
-        found=f"{_lead(points, columns, BUREL)}. {_lead(points, columns, 'PrivBayes')}.",
-        same=_verdict(points, columns, (BUREL, "PrivBayes"), 2),
+        f"{figure}, {other.removesuffix(' (paper)')}",
+        paper=f"the error of HG, SG and GR is {lower}",
+        found=f"{_lead(points, xs, other)}.",
+        same=_verdict(points, xs, other, 2),
     )
 
 
@@ -235,7 +244,7 @@ def _claim_range(run: Run, figure: str, points: list[Point], betas: Sequence[flo
         "l-diversity is enough (Theorem 4).",
         found=f"{_lead(points, betas, 'PrivBayes')}. The most frequent value is {most / least:.0f} times as frequent "
         f"as the rarest, so Theorem 4 applies from beta = {most / least - 1:.1f} on where a whole l fits.",
-        same=_verdict(points, betas, ("PrivBayes",)),
+        same=_verdict(points, betas, "PrivBayes"),
         why="privbayes here is not the program used there.",
     )
 
@@ -249,6 +258,6 @@ def _claim_prefix(run: Run, points: list[Point], betas: Sequence[float]) -> None
         found=f"HG errs by {_ends(hg[EVEN])} spread evenly and {_ends(hg[COVERED])} with multiplicity, PrivBayes by "
         f"{_ends(_values(points, 'PrivBayes', betas, EVEN))}, tallies by "
         f"{_ends(_values(points, 'tallies (ours)', betas, EVEN))}. {_lead(points, betas, 'PrivBayes')}.",
-        same=_verdict(points, betas, ("PrivBayes",)),
+        same=_verdict(points, betas, "PrivBayes"),
         why="No value is asked for, so who knows everybody's quasi-identifiers makes no error.",
     )
