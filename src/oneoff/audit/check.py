@@ -15,11 +15,13 @@ from oneoff.audit.verdict import Verdict
 from oneoff.errors import BadValue, listing
 from oneoff.models import Model, parse
 from oneoff.table import Attribute
+from oneoff.table.arrays import Flags
 from oneoff.table.classes import look_alikes
 from oneoff.table.encode import read_values
 from oneoff.table.hierarchy import label_texts
 from oneoff.table.labels import is_missing, label_of, labels_in, plain_labels
 from oneoff.table.persons import persons_in
+from oneoff.table.schema import Schema
 from oneoff.table.table import Codes
 
 __all__ = ["check"]
@@ -44,6 +46,9 @@ def check(
                and those about values are not judged
     Missing values count as a value of their own, so no row is left out; the index of a frame does not matter.
     """
+    from oneoff.table.read import read_frame
+
+    frame = read_frame(frame)
     columns, attribute, values = read_values(frame, quasi=quasi, sensitive=sensitive, hierarchies=hierarchies)
     counts = np.bincount(values, minlength=1 if attribute is None else attribute.size).astype(np.int64)
     if prior is not None and attribute is not None:
@@ -51,11 +56,42 @@ def check(
     model = parse(guarantee).bind(attribute)
     group = look_alikes(columns)
     crowds = Crowds.of_groups(group, values, counts, attribute)
+    hidden = _suppressed(frame, quasi)
     if person is None:
-        return judge_crowds(model, crowds)
+        return replace(judge_crowds(model, crowds), remarks=_said(hidden, crowds, model))
     whose = look_alikes(read_values(frame, quasi=[person])[0])
     problems = () if all(part.about == "identity" for part in model.parts()) else (SEVERAL_ROWS,)
     return judge_crowds(model, replace(crowds, persons=persons_in(group, whose)), problems=problems)
+
+
+def _suppressed(frame: Any, quasi: Iterable[str] | str) -> Flags:
+    """Rows that show `*` in every quasi-identifier, which is how ARX writes rows that it leaves out."""
+    import pyarrow.compute as pc
+
+    from oneoff.table.columns import is_text
+
+    hidden = np.ones(frame.num_rows, dtype=np.bool_)
+    for name in Schema(quasi).quasi:  # type: ignore[arg-type]  # splits a text
+        column = frame[name]
+        texts = column.cast("string") if str(column.type).startswith("dictionary") else column
+        if not is_text(texts.type):
+            return np.zeros(frame.num_rows, dtype=np.bool_)
+        hidden &= pc.fill_null(pc.equal(texts, "*"), False).to_numpy(zero_copy_only=False)
+    return hidden
+
+
+def _said(hidden: Flags, crowds: Crowds, model: Model) -> tuple[str, ...]:
+    """Suppressed rows show nothing of who they are, but their values are there, and so is what they tell together."""
+    many = int(hidden.sum())
+    if not many or many == len(hidden):
+        return ()
+    broken = any(fails[hidden].any() for _, fails in (crowds.judged(part) for part in model.parts()))
+    judged = "and these break the promise" if broken else "and they keep the promise"
+    return (
+        f"{many:,} of {len(hidden):,} rows show * in every quasi-identifier: suppressed, as another tool says. Their "
+        f"sensitive values are published all the same, so they were judged as the group they are, {judged}. Whoever is "
+        "in no other group is known to be in this one.",
+    )
 
 
 def _whole_table(prior: Any, attribute: Attribute, values: Codes) -> tuple[Attribute, Codes, npt.NDArray[np.int64]]:
