@@ -183,8 +183,8 @@ def plan(setting: Setting) -> Cover:
 
 @cache
 def compared(people: People, method: str, diversity: int, cuts: str = "") -> Published:
-    """A release of Mondrian or Anatomy."""
-    options: dict[str, Any] = {"cuts": cuts} if cuts else {}
+    """A release of Mondrian or Anatomy: boxes alone, as papers have them, unless cuts are "tally"."""
+    options: dict[str, Any] = {"cuts": cuts, "columns": "box"} if cuts not in ("", "tally") else {}
     return oneoff.anonymize(people.table, f"l-diversity:{diversity}", method=method, seed=1, **options)
 
 
