@@ -26,8 +26,7 @@ def figure_14(run: Run) -> None:
     run.claim(
         "Section 7.4",
         paper="NH has large parts, 11.2 people on average at l = 5 and two quasi-identifiers.",
-        found=f"{size:.1f} people at l = {l} and two quasi-identifiers, after parts that hold a value twice were "
-        f"divided.",
+        found=f"{size:.1f} people at l = {l} and two quasi-identifiers.",
         same=verdict(11.2 / 1.5 < size < 11.2 * 1.5),
         why="Within a factor of one and a half. All parts that hold a value twice are divided here.",
     )

@@ -283,9 +283,8 @@ def _far_below(run: Run, figure: str, curves: Curves) -> None:
         paper="NH is far below HS and HR.",
         found=f"HS loses {_times(hs, nh)} and HR {_times(hr, nh)} times what NH does.",
         same=verdict(all(a > b for a, b in zip(hs, nh, strict=True)), _ratio(hs, nh) > 2, _ratio(hr, nh) > 2),
-        why="Far: twice or more on average. Most of that is due to codes as coordinates of the curve, which take a "
-        "difference in gender for a small one: with attributes scaled alike, and groups chosen by what boxes lose, "
-        f"groups along the curve (HS, ours) lose {_times(ours, nh)} times what NH does.",
+        why="Far: twice or more on average. With every attribute scaled to the same cells of the curve, and groups "
+        f"chosen by what boxes lose, groups along it (HS, ours) lose {_times(ours, nh)} times what NH does.",
     )
 
 
