@@ -44,7 +44,7 @@ def _table(rows: int = 600, **given: Any) -> oneoff.table.Table:
 def test_an_identifier_that_repeats_stops_the_run_with_the_numbers(identifiers: list[str]) -> None:
     frame = _encounters(300).rename({"person": "patient_nbr"})
     many = frame["patient_nbr"].n_unique()
-    with pytest.raises(RoleConflict, match=rf"300 rows, {many} patient_nbr.*--person patient_nbr --per-person one"):
+    with pytest.raises(RoleConflict, match=rf"300 rows, {many} patient_nbr.*--person patient_nbr --per-person one "):
         oneoff.read_table(frame, **ROLES, identifiers=[name.replace("person", "patient_nbr") for name in identifiers])
 
 

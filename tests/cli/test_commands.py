@@ -39,9 +39,13 @@ COMMANDS = {
     "demo": ["--out", "--rows", "--guarantee", "--overwrite", "--verbose", "--json"],
     "profile": ["--quasi", "--sensitive", "--population", "--rows", "--encoding", "--delimiter",
                 "--decimal", "--na", "--json"],
+    "hierarchy": ["--kind", "--by", "--out", "--overwrite", "--rows", "--encoding", "--delimiter",
+                  "--decimal", "--na", "--json"],
+    "reproduce": ["--full", "--only", "--data", "--out", "--seed", "--verbose", "--json"],
     "anonymize": [
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
-        "--hierarchy", "--missing", "--bins", "--method", "--option", "--effort", "--seed", "--seed-file", "--hold-out",
+        "--hierarchy", "--missing", "--bins", "--level", "--other-below", "--person", "--household", "--rows-are-people",
+        "--per-person", "--most-rows", "--method", "--option", "--effort", "--seed", "--seed-file", "--hold-out",
         "--rows",
         "--encoding", "--delimiter", "--decimal", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken",
         "--sign", "--verbose", "--json",
@@ -54,7 +58,7 @@ COMMANDS = {
     ],
     "verify": ["--key", "--verbose", "--json"],
     "check": [
-        "--quasi", "--guarantee", "--sensitive", "--rows", "--encoding", "--delimiter", "--decimal", "--na",
+        "--quasi", "--guarantee", "--sensitive", "--person", "--rows", "--encoding", "--delimiter", "--decimal", "--na",
         "--verbose", "--json",
     ],
     "utility": [

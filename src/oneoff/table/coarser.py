@@ -25,7 +25,7 @@ def with_level(table: Table, level: int) -> Table:
             "levels are those of the hierarchy of the sensitive column",
             allowed="a sensitive column with a hierarchy",
             got=got,
-            hint="--hierarchy COLUMN=FILE.csv names one; `oneoff hierarchy` proposes one",
+            hint="name one with --hierarchy COLUMN=FILE.csv (hierarchies=...); `oneoff hierarchy` proposes one",
         )
     tree = attribute.hierarchy
     level = whole_number(level, "level", least=1, most=tree.height - 1, hint="it is how many levels up to go")
@@ -56,7 +56,7 @@ def with_other(table: Table, below: int) -> Table:
             "rare values are joined where they have no hierarchy",
             allowed="a sensitive column without a hierarchy",
             got=got,
-            hint="--level 1 takes the labels of the next level of a hierarchy",
+            hint="--level 1 (level=1) takes the labels of the next level of a hierarchy",
         )
     below = whole_number(below, "other_below", least=2, hint="values that fewer rows have become one")
     rare = table.counts < below

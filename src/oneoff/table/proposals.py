@@ -107,7 +107,7 @@ def write_hierarchy(found: Sequence[Proposal], column: str, out: Path, *, overwr
             hint="without a hierarchy a group shows sets of its values",
         )
     if out.exists() and not overwrite:
-        raise FolderExists(f"{str(out)!r} exists already", allowed="a new file", hint="--overwrite replaces it")
+        raise FolderExists(f"{str(out)!r} exists already", allowed="a new file, or --overwrite (overwrite=True)")
     with out.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, delimiter=";", lineterminator="\n").writerows(found[0].tree.rows())
 
