@@ -58,7 +58,8 @@ def refuse_several_rows(name: str, load: Callable[[list[str]], pa.Table]) -> Non
             allowed=f"--person {name} (person={name!r}), and promises count persons; or --rows-are-people "
             "(rows_are_people=True)",
             got=f"{present:,} rows, {distinct:,} {name}",
-            hint=f"--person {name} --per-person one (person={name!r}, then most_rows=1) publishes one row of each",
+            hint="one row of each person can be published, too: "
+            f"--person {name} --per-person one (person={name!r} and then most_rows=1)",
         )
 
 
