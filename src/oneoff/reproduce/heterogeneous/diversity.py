@@ -149,8 +149,8 @@ def _both(run: Run, name: str, figure: str, measured: Sequence[tuple[str, float,
 def _rows(run: Run) -> None:
     """Matching everybody with everybody takes too long for many; parts, rings and groups go on."""
     l = run.pick(5, 10)  # noqa: E741
-    many = run.pick((400, 800), (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000))
-    measured, most = [], run.pick(800, 20_000)
+    many = run.pick((400, 800), (1_000, 2_000, 5_000, 10_000, 30_000, 100_000))
+    measured, most = [], run.pick(800, 10_000)
     census = run.tables.census_occ(many[-1])
     for rows in many:
         table = census.take(np.arange(rows))
@@ -188,7 +188,7 @@ def _claim_parts(run: Run, points: list[Point], seconds: list[Point], shared: li
 
 def _part_sizes(run: Run) -> None:
     rows, l = run.pick(1_200, 100_000), run.pick(5, 10)  # noqa: E741
-    sizes = run.pick((200, 400), (1_000, 2_000, 5_000, 10_000))
+    sizes = run.pick((200, 400), (1_000, 2_000, 5_000))
     table = run.tables.census_occ(rows)
     measured = []
     for size in sizes:
@@ -216,7 +216,7 @@ def _part_sizes(run: Run) -> None:
 
 def _skew(run: Run) -> None:
     """With fifty values and theta = .7 the most frequent one has more than a tenth, so l cannot be 10."""
-    rows, thetas, l = run.pick(500, 10_000), run.pick((0.5, 0.9), (0.5, 0.6, 0.7, 0.8, 0.9)), 5  # noqa: E741
+    rows, thetas, l = run.pick(500, 10_000), run.pick((0.5, 0.9), (0.5, 0.7, 0.9)), 5  # noqa: E741
     census = run.tables.census_occ(rows)
     tables = {theta: redrawn(census, theta, run.seed) for theta in thetas}
     measured = [

@@ -30,7 +30,7 @@ _SHOWN = (
 
 
 def figure_6(run: Run) -> None:
-    betas = run.pick((2, 5), (1, 2, 3, 4, 5))
+    betas = run.pick((2, 5), (1, 3, 5))
     points = [
         losses(run, table, beta(b), name, b, panel)
         for panel, table in data_sets(run, run.pick(400, 10_000)).items()
@@ -91,7 +91,7 @@ def figure_7(run: Run) -> None:
 
 
 def _rows(run: Run) -> None:
-    many, b = run.pick((300, 600), (1_000, 2_000, 5_000, 10_000, 20_000)), 3
+    many, b = run.pick((300, 600), (1_000, 2_000, 5_000, 10_000)), 3
     census, points = run.tables.census_occ(many[-1]), []
     rng = np.random.default_rng(run.seed)
     for rows in many:
@@ -121,7 +121,7 @@ def _rows(run: Run) -> None:
 
 
 def _skew(run: Run) -> None:
-    rows, thetas, b = run.pick(400, 10_000), run.pick((0.5, 0.9), (0.5, 0.6, 0.7, 0.8, 0.9)), 3
+    rows, thetas, b = run.pick(400, 10_000), run.pick((0.5, 0.9), (0.5, 0.7, 0.9)), 3
     census = run.tables.census_occ(rows)
     tables = {theta: redrawn(census, theta, run.seed) for theta in thetas}
     points = [losses(run, table, beta(b), name, theta, "") for theta, table in tables.items() for name in _SERIES]
