@@ -149,7 +149,7 @@ def figure_7(run: Run) -> None:
             widths += _of_others(run, people, measure, f"{measure}_width")
         run.say(f"figure 7, {people.name}")
     left_out = ", ".join(
-        f"{people.name} {asked - answered(Setting(people, deltas(run)[0]), draws(run), asked)[0].count.queries}"
+        f"{people.name} {asked - answered_by(people, 'anatomy', diversities(run)[0], '', asked).count.queries}"
         for people in everybody(run)
     )
     text = (

@@ -54,7 +54,7 @@ def _learned(setting: Setting, number: int) -> list[Learned]:
 
 
 def insider(run: Run) -> None:
-    number, points = run.pick(2, 5), []
+    number, points = 2, []
     for measure, label in PANELS.items():
         for people in everybody(run):
             panel = f"{people.name}, {label}"
