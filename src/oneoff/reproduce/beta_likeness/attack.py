@@ -28,7 +28,7 @@ class Rates(NamedTuple):
 
 def _rates(run: Run, release: Any, table: Table, seed: int) -> Rates:
     """Of many people the attack tries a sample, another one for each seed."""
-    (found,) = oneoff.attack(release, table, "bayes", laplace=False, most=run.pick(1_500, 80_000), seed=seed)
+    (found,) = oneoff.attack(release, table, "bayes", laplace=False, most=run.pick(1_500, 40_000), seed=seed)
     named = 100 * float(np.mean(found.inside.guess == table.counts.argmax()))
     return Rates(100 * found.rate.share, 100 * found.baseline, named)
 

@@ -63,7 +63,7 @@ def figure_4(run: Run) -> None:
     asked = {"a": "the same t as BUREL at beta", "b": "t at most", "c": "AIL"}
     for key in PANELS:
         found = {(p.series, p.x): p.y for p in points if p.panel == PANELS[key] and p.y is not None}
-        at = [x for name, x in found if name == BUREL]
+        at = [x for name, x in found if name == BUREL and any((label, x) in found for label in RIVALS)]
         better = [found[BUREL, x] <= min(found.get((label, x), np.inf) for label in RIVALS) for x in at]
         said = "; ".join(f"{x:g}: {' '.join(_shown(found.get((s, x))) for s in (BUREL, *RIVALS))}" for x in at)
         won = ", ".join(f"{x:g}" for x, best in zip(at, better, strict=True) if best) or "none"

@@ -66,7 +66,9 @@ def _where(values: Taken) -> str:
 
 def figure_5(run: Run) -> None:
     cases: list[Case] = [(beta, 3, people(run), f"beta-likeness:{beta}") for beta in betas(run)]
-    lost, took = _measured(run, "figure-5", "beta", "beta", cases, "Three quasi-identifiers: age, gender, education.")
+    lost, took = _measured(
+        run, "figure-5", "Loss and time by beta", "beta", cases, "Three quasi-identifiers: age, gender, education."
+    )
     own = _line(lost, BUREL)
     falls = all(a >= b for a, b in pairwise(own))
     run.claim(
@@ -89,7 +91,7 @@ def figure_5(run: Run) -> None:
 def figure_6(run: Run) -> None:
     cases: list[Case] = [(q, q, people(run), "beta-likeness:4") for q in run.pick((2, 4), (1, 2, 3, 4, 5))]
     text = "beta = 4; age, gender, education, marital, workclass, in this order."
-    lost, took = _measured(run, "figure-6", "Quasi-identifiers", "quasi-identifiers", cases, text)
+    lost, took = _measured(run, "figure-6", "Loss and time by quasi-identifiers", "quasi-identifiers", cases, text)
     rises = [line[0] < line[-1] for line in (_line(lost, label) for label in (BUREL, *COMPETITORS))]
     run.claim(
         "Figure 6(a)",
@@ -111,7 +113,7 @@ def figure_7(run: Run) -> None:
     sizes = run.pick((800, 1_500), (100_000, 200_000, 300_000, 400_000, 500_000))
     cases: list[Case] = [(n, 3, n, "beta-likeness:4") for n in sizes]
     text = "beta = 4, three quasi-identifiers; random parts of the table."
-    lost, took = _measured(run, "figure-7", "People", "people", cases, text)
+    lost, took = _measured(run, "figure-7", "Loss and time by people", "people", cases, text)
     own = _line(lost, BUREL)
     steady = max(own) < 1.5 * min(own)
     grows = [line[0] < line[-1] for line in (_line(took, label) for label in (BUREL, *COMPETITORS))]

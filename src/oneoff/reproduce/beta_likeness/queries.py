@@ -136,7 +136,7 @@ def _perturbed(tables: Tables, quasi: int, rows: int, beta: int, channel: str, d
 
 
 def figure_9(run: Run) -> None:
-    number, draws = run.pick(300, 2_000), run.pick(2, 3)
+    number, draws = run.pick(300, 2_000), 2
 
     def series(quasi: int, beta: int) -> Iterator[tuple[str, list[Published]]]:
         table = table_of(run.tables, quasi, people(run))
