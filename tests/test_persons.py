@@ -334,3 +334,10 @@ def test_other_commands_know_persons_too(tmp_path: Path) -> None:
     assert command(*asked, "k-anonymity:2", "--person", "patient_id").status == 0
     answer = command(*asked, "l-diversity:2", "--person", "patient_id")
     assert (answer.status, "several rows" in " ".join(answer.out.split())) == (1, True)
+
+
+def test_a_profile_says_that_an_identifier_repeats() -> None:
+    frame = _encounters(300).rename({"person": "patient_nbr"})
+    found = {column.name: column for column in oneoff.profile(frame).columns}
+    assert found["patient_nbr"].suggested_role == "identifier"
+    assert f"It repeats ({frame['patient_nbr'].n_unique():,} in 300 rows)" in found["patient_nbr"].reason

@@ -61,8 +61,8 @@ _NAMES: tuple[tuple[Role, str, re.Pattern[str]], ...] = (
         re.compile(
             r"\bssn\b|social security|e ?mail|phone|\bmobile\b|\bfax\b|passport|\biban\b|\bip\b|\bmrn\b|\buuid\b|"
             r"\bguid\b|address|(sur|first|last|fore|full|middle|user) ?name|\blogin\b|licen[cs]e|"
-            r"(person|patient|customer|client|user|case|record|member|employee|student|account)"
-            r" ?(id|no|nr|number|key)\b"
+            r"(person|patient|customer|client|user|case|record|member|employee|student|account|subject|participant)"
+            r" ?(id|no|nr|nbr|num|number|key)\b"
         ),
     ),
     (
@@ -99,8 +99,19 @@ def suggested_role(column: Encoded) -> tuple[Role, str]:
     words = re.sub(r"[^a-z0-9]+", " ", words.lower())
     for role, reason, pattern in _NAMES:
         if pattern.search(words):
-            return role, reason
+            return role, reason if role != "identifier" else _repeating(column) or reason
     return _suggestion_by_counts(column)
+
+
+def _repeating(column: Encoded) -> str:
+    """What to say of an identifier that repeats: then rows are not people."""
+    present = len(column.codes) - column.missing
+    if not 1 < column.distinct < present:
+        return ""
+    return (
+        f"It repeats ({column.distinct:,} in {present:,} rows): if it names a person, people have several rows, and "
+        "--person says so."
+    )
 
 
 def _suggestion_by_counts(column: Encoded) -> tuple[Role, str]:
