@@ -19,10 +19,9 @@ EVERYTHING, COMMONEST = "the table itself", "most frequent value"
 
 
 class Rates(NamedTuple):
-    """In percent: people whose value is named, who have the most frequent one, and of whom that one is named."""
+    """In percent: people whose value is named, and people of whom the most frequent one is named."""
 
     right: float
-    baseline: float
     commonest: float
 
 
@@ -30,7 +29,7 @@ def _rates(run: Run, release: Any, table: Table, seed: int) -> Rates:
     """Of many people the attack tries a sample, another one for each seed."""
     (found,) = oneoff.attack(release, table, "bayes", laplace=False, most=run.pick(1_500, 40_000), seed=seed)
     named = 100 * float(np.mean(found.inside.guess == table.counts.argmax()))
-    return Rates(100 * found.rate.share, 100 * found.baseline, named)
+    return Rates(100 * found.rate.share, named)
 
 
 def _release(table: Table, beta: int, variant: str, seed: int) -> Published:
@@ -39,13 +38,13 @@ def _release(table: Table, beta: int, variant: str, seed: int) -> Published:
 
 def naive_bayes(run: Run) -> None:
     table, draws = table_of(run.tables, 3, people(run)), run.pick(1, 2)
-    points, named, least = list[Point](), dict[tuple[str, int], float](), 0.0
+    points, named = list[Point](), dict[tuple[str, int], float]()
+    least = 100 * float(table.counts.max()) / table.rows
     for label, variant in VARIANTS.items():
         for beta in betas(run):
             found = [_rates(run, _release(table, beta, variant, s), table, s) for s in range(draws)]
             points.append(Point.of(label, beta, [each.right for each in found]))
             named[label, beta] = float(np.mean([each.commonest for each in found]))
-            least = found[0].baseline
             run.say(f"naive Bayes, {label}, beta {beta}: {points[-1].y:.2f} %")
     plain = run.tables.data / "census_sal500k.parquet" if run.tables.data is not None else None
     if plain is not None:
