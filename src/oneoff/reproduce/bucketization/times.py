@@ -116,7 +116,7 @@ def _patience(run: Run) -> float:
 def _series(run: Run, tasks: dict[str, dict[int, Task]]) -> list[Point]:
     """CPU seconds; a method that took too long is not continued. Compiling does not count."""
     for solver, given in SEARCHES.values():
-        Task(np.array([40, 30, 20, 10])).solve(solver, *given)
+        Task(np.array([40, 30, 20, 10]), most=8).solve(solver, *given)
     points = list[Point]()
     for name, cases in tasks.items():
         tired = set[str]()
