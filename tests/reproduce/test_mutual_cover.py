@@ -12,7 +12,8 @@ from oneoff.reproduce.tables import Tables
 
 DRAWN = {
     "figure-2", "figure-3", "figure-3-without", "figure-4", "figure-4-without", "figure-5a", "figure-5b", "figure-6a",
-    "figure-6b", "figure-7a", "figure-7a-mean", "figure-7b", "figure-7c", "figure-8a", "figure-8b", "insider",
+    "figure-6b", "figure-7a", "figure-7a-mean", "figure-7b", "figure-7c", "figure-8a", "figure-8b",
+    "figure-8-identity", "insider",
 }  # fmt: skip
 
 

@@ -165,16 +165,17 @@ def figure_7(run: Run) -> None:
     _claims_7(run, ours, others, widths)
 
 
+def _only(points: Sequence[Point], measure: str) -> list[Point]:
+    """Those of one measure; panels are tables then."""
+    ending = f", {measure}"
+    return [point._replace(panel=point.panel.removesuffix(ending)) for point in points if point.panel.endswith(ending)]
+
+
 def _draw_7(run: Run, letter: str, title: str, points: Sequence[Point], text: str) -> None:
     """Medians and means apart."""
     for measure, ending in (("median", ""), ("mean", "-mean")):
-        shown = [
-            point._replace(panel=point.panel.removesuffix(f", {measure}"))
-            for point in points
-            if point.panel.endswith(f", {measure}")
-        ]
         x, y = "1/delta" if letter == "a" else "l", "relative width" if letter == "c" else "relative error"
-        run.lines(f"figure-7{letter}{ending}", title % measure, shown, x=x, y=y, log_y=True, text=text)
+        run.lines(f"figure-7{letter}{ending}", title % measure, _only(points, measure), x=x, y=y, log_y=True, text=text)
         text = ""
 
 
@@ -243,7 +244,14 @@ def figure_8(run: Run) -> None:
     text = f"delta = 1/6. ILoss per person, and the error of {asked:,} SUM queries; {draws(run)} draws. " + (
         f"Out of reach, as one value is too frequent: {', '.join(out)}." if out else ""
     )
-    run.lines("figure-8a", "Figure 8: the effect of l", points, x="l", y="", text=text)
+    titles = {
+        "ILoss": ("a", "(a): loss"),
+        "median error": ("b", "(b): median error"),
+        "mean error": ("b-mean", "(b): mean error"),
+    }
+    for name, (ending, title) in titles.items():
+        run.lines(f"figure-8{ending}", f"Figure 8{title} by l", _only(points, name), x="l", y=name, text=text)
+        text = ""
     few = run.pick(2, 3)
     safety = [
         Point.of(
@@ -254,7 +262,7 @@ def figure_8(run: Run) -> None:
         for at in reachable(people, diversities(run))
     ]
     text = f"Who knows all quasi-identifiers of a person and matches with them; {few} draws. Not in the paper."
-    run.lines("figure-8b", "Who pays for l", safety, x="l", y="identity disclosure, P_match = 1", text=text)
+    run.lines("figure-8-identity", "Who pays for l", safety, x="l", y="identity disclosure, P_match = 1", text=text)
     _claims_8(run, points)
 
 

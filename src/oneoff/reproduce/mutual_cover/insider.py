@@ -54,10 +54,16 @@ def _learned(setting: Setting, number: int) -> list[Learned]:
 
 
 def insider(run: Run) -> None:
-    number, points = 2, []
+    number = 2
+    text = (
+        "The paper takes the process to be hidden completely. Somebody who knows the table without its sensitive "
+        "values, the groups and the random output tables sees a record with all its columns, each record by itself. "
+        f"l = 10 but for joint; {number} draws."
+    )
     for measure, label in PANELS.items():
+        points = []
         for people in everybody(run):
-            panel = f"{people.name}, {label}"
+            panel = people.name
             for way in WAYS:
                 if way == JOINT and measure == "value":
                     continue  # without ceilings there is nothing to compare with
@@ -69,13 +75,10 @@ def insider(run: Run) -> None:
                 points += [
                     Point(allowed[0], float(1 / delta), allowed[1] or float(delta), panel) for delta in deltas(run)
                 ]
+        name = "insider" if measure == "own" else f"insider-{measure}"
+        run.lines(name, f"Who knows groups and tables: {label}", points, x="1/delta", y=label, text=text)
+        text = ""
         run.say(f"insider, {label}")
-    text = (
-        "The paper takes the process to be hidden completely. Somebody who knows the table without its sensitive "
-        "values, the groups and the random output tables sees a record with all its columns, each record by itself. "
-        f"l = 10 but for joint; {number} draws."
-    )
-    run.lines("insider", "Who knows groups and tables", points, x="1/delta", y="", text=text)
     _claim(run, number)
     _all_at_once(run)
 
