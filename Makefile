@@ -35,8 +35,8 @@ fuzz: $(READY) ## ten minutes of damaged releases, jobs, questions and text file
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
 check: $(READY) ## ruff, mypy (strict), import-linter
-	$(BIN)/ruff check src tests benchmarks experiments
-	$(BIN)/ruff format --check src tests benchmarks experiments
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
