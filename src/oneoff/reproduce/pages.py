@@ -56,7 +56,7 @@ def _records(found: Experiment, folder: Path) -> list[dict[str, Any]]:
 
 def _head(found: Experiment, records: list[dict[str, Any]]) -> str:
     people = " and ".join(sorted({record["people"] for record in records}))
-    sizes = "the paper's settings" if all(record["full"] for record in records) else "small settings"
+    sizes = "the settings of the paper unless a part says otherwise" if all(record["full"] for record in records) else "small settings"
     seconds = sum(record["cpu_seconds"] for record in records)
     command = f"oneoff reproduce {found.name}" + (" --full" if sizes.startswith("the") else "")
     return (
