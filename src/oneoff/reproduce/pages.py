@@ -56,9 +56,10 @@ def _records(found: Experiment, folder: Path) -> list[dict[str, Any]]:
 
 def _head(found: Experiment, records: list[dict[str, Any]]) -> str:
     people = " and ".join(sorted({record["people"] for record in records}))
-    sizes = "the settings of the paper unless a part says otherwise" if all(record["full"] for record in records) else "small settings"
+    full = all(record["full"] for record in records)
+    sizes = "the settings of the paper unless a part says otherwise" if full else "small settings"
     seconds = sum(record["cpu_seconds"] for record in records)
-    command = f"oneoff reproduce {found.name}" + (" --full" if sizes.startswith("the") else "")
+    command = f"oneoff reproduce {found.name}" + " --full" * full
     return (
         f"# {found.title}\n\nWritten by `{command}`: {people}, {sizes}, {seconds / 60:.1f} CPU minutes. Times are CPU "
         "seconds without compiling. [All papers](../README.md)\n\n" + _counted(records)
