@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oneoff.reproduce.harness import Experiment
 from oneoff.reproduce.heterogeneous.bayes import figure_11
-from oneoff.reproduce.heterogeneous.diversity import figure_2, figure_3, figure_4_5
+from oneoff.reproduce.heterogeneous.diversity import figure_2, figure_3, figure_4_5, figure_4_large
 from oneoff.reproduce.heterogeneous.examples import tables, theorems
 from oneoff.reproduce.heterogeneous.likeness import figure_6, figure_7
 from oneoff.reproduce.heterogeneous.queries import figure_8, figure_9, figure_10
@@ -20,6 +20,7 @@ EXPERIMENT = Experiment(
         "figure-2": figure_2,
         "figure-3": figure_3,
         "figure-4-5": figure_4_5,
+        "figure-4-large": figure_4_large,
         "figure-6": figure_6,
         "figure-7": figure_7,
         "figure-8": figure_8,
