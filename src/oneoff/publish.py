@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,11 +25,9 @@ from oneoff.public import public_information
 from oneoff.randomness import secret_generator
 from oneoff.releases import Published
 from oneoff.table import Table
-from oneoff.table.arrays import Ints
 from oneoff.table.classes import SMALL
 from oneoff.table.domain import with_domain
-from oneoff.table.held_out import held_out_rows, inside
-from oneoff.table.persons import at_most
+from oneoff.table.parts import parted
 from oneoff.utility import utility
 
 if TYPE_CHECKING:
@@ -123,7 +121,8 @@ def publish(
     """
     began, say = time.perf_counter(), report or (lambda stage, share: None)
     seeded, seed = seed is not None, secrets.randbits(128) if seed is None else checked_seed(seed)
-    parts = _parted(table, hold_out, _most_rows(table, guarantee, most_rows), seed)
+    _refuse_other(table)
+    parts = parted(table, hold_out, _most_rows(table, guarantee, most_rows), lambda: _generator(seed, table))
     order = _ordered(parts.inside, guarantee, method, options or {}, seeded)
     whole, table = table, order.table  # over all values that may occur, where these are named
     rng = _generator(seed, table)
@@ -161,37 +160,9 @@ def publish(
     return outcome
 
 
-class _Parts(NamedTuple):
-    """Who is published, who is held out, and the rows of the table that are left out."""
-
-    inside: Table
-    outside: Table | None
-    left_out: Ints | None
-
-
-def _parted(table: Table, share: float | None, most: int | None, seed: int) -> _Parts:
-    """Some people are held out with all their rows; of the others some rows may be too many."""
-    if share is None and most is None:
-        return _Parts(table, None, None)
-    _refuse_other(table)
-    rng = _generator(seed, table)
-    chosen = np.ones(table.rows, np.bool_) if share is None else inside(table.rows, held_out_rows(table, share, rng))
-    held = ~chosen
-    if most is not None:
-        chosen &= at_most(table, most, rng)
-    if chosen.all():
-        return _Parts(table, None, None)
-    published = table.part(chosen)
-    surplus = table.rows - int(chosen.sum()) - int(held.sum())
-    if surplus:
-        said = f"left out {surplus:,} of {table.rows:,} rows, drawn by chance, so that nobody has more than {most}"
-        published = replace(published, notices=(*published.notices, said))
-    return _Parts(published, table.take(held) if held.any() else None, np.flatnonzero(~chosen))
-
-
 def _most_rows(table: Table, guarantee: str | Model, given: int | None) -> int | None:
     """Noise must hide all rows of a person, so by default a promise about values is for a few of them."""
-    if given is None and isinstance(table, Table) and table.person is not None:
+    if given is None and table.person is not None:
         about = {part.about for part in parse(guarantee).parts()}
         return None if about == {"identity"} else MOST_ROWS
     return given

@@ -1,5 +1,4 @@
-"""Paper 004: Wong, Mamoulis and Cheung, Non-homogeneous generalization in privacy preserving data publishing, "
-"2010."""
+"""Paper 004: non-homogeneous generalization in privacy preserving data publishing (Wong, Mamoulis and Cheung 2010)."""
 
 from __future__ import annotations
 
