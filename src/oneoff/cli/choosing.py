@@ -37,12 +37,9 @@ def profile(
     from oneoff.report.profile_page import profile_page
     from oneoff.table.columns import is_text
     from oneoff.table.profile import profile as profile_table
-    from oneoff.table.read import read_frame
     from oneoff.table.textfile import decimal_commas
 
-    frame = read_frame(
-        source, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na), decimal=decimal or "."
-    )
+    frame = options.read_columns(source, rows, encoding, delimiter, decimal, na)
     for name in frame.column_names:
         for notice in decimal_commas(name, frame[name]) if is_text(frame[name].type) else ():
             notify(notice)
@@ -77,11 +74,8 @@ def hierarchy(
 ) -> None:
     """Propose hierarchies for a column, as trees with counts; --out keeps one as a file that ARX reads, too."""
     from oneoff.table.proposals import propose, write_hierarchy
-    from oneoff.table.read import read_frame
 
-    frame = read_frame(
-        source, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na), decimal=decimal or "."
-    )
+    frame = options.read_columns(source, rows, encoding, delimiter, decimal, na)
     found = propose(frame, column, options.names(by), kind)
     if out is not None:
         write_hierarchy(found, column, out, overwrite=overwrite)

@@ -78,11 +78,8 @@ def check(
 ) -> None:
     """Does a table keep a promise, whoever made it? People with equal quasi-identifiers are a group."""
     from oneoff.audit import check as check_table
-    from oneoff.table.read import read_frame
 
-    frame = read_frame(
-        source, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na), decimal=decimal or "."
-    )
+    frame = options.read_columns(source, rows, encoding, delimiter, decimal, na)
     verdict = check_table(frame, quasi=options.names(quasi), sensitive=sensitive, guarantee=guarantee, person=person)
     _tell(verdict, as_json, verbose)
 

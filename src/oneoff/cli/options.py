@@ -68,6 +68,7 @@ __all__ = [
     "na_texts",
     "names",
     "pairs",
+    "read_columns",
     "sizes",
 ]
 
@@ -244,6 +245,17 @@ def names(text: str | None) -> list[str]:
 def na_texts(text: str | None) -> list[str]:
     """The empty field is always missing; --na adds to it."""
     return ["", *names(text)]
+
+
+def read_columns(
+    source: str, rows: int | None, encoding: str, delimiter: str | None, decimal: str | None, na: str | None
+) -> Any:
+    """All columns of a file, without roles."""
+    from oneoff.table.read import read_frame
+
+    return read_frame(
+        source, rows=rows, encoding=encoding, delimiter=delimiter, na=na_texts(na), decimal=decimal or "."
+    )
 
 
 def pairs(given: list[str] | None, flag: str) -> dict[str, str]:

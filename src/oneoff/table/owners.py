@@ -6,8 +6,8 @@ A promise about rows is none about persons. Ten rows may be one patient's.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -45,22 +45,36 @@ def look_like_persons(names: Iterable[str]) -> list[str]:
     return found
 
 
-def refuse_several_rows(name: str, load: Callable[[list[str]], pa.Table]) -> None:
+def refuse_several_rows(names: Sequence[str], load: Callable[[list[str]], pa.Table]) -> None:
     """An identifier that repeats: the rows are not people, so nothing that is said about rows is true of people."""
-    try:
-        column = load([name])[name]
-        present, distinct = len(column) - column.null_count, pc.count_distinct(column, mode="only_valid").as_py()
-    except (InputError, pa.ArrowException):  # what is dropped may be of any type; such a one is no number or name
+    for name, column in _loaded(names, load):
+        try:
+            present, distinct = len(column) - column.null_count, pc.count_distinct(column, mode="only_valid").as_py()
+        except pa.ArrowException:
+            continue
+        if 1 < distinct < present:
+            raise RoleConflict(
+                f"{name!r} repeats, so somebody may have several rows, and a promise about rows would be none about "
+                "people",
+                allowed=f"--person {name} (person={name!r}), and promises count persons; or --rows-are-people "
+                "(rows_are_people=True)",
+                got=f"{present:,} rows, {distinct:,} {name}",
+                hint="one row of each person can be published, too: "
+                f"--person {name} --per-person one (person={name!r} and then most_rows=1)",
+            )
+
+
+def _loaded(names: Sequence[str], load: Callable[[list[str]], pa.Table]) -> Iterator[tuple[str, Any]]:
+    """The columns, read together where that works. What is dropped may be of any type; such a one names nobody."""
+    if not names:
         return
-    if 1 < distinct < present:
-        raise RoleConflict(
-            f"{name!r} repeats, so somebody may have several rows, and a promise about rows would be none about people",
-            allowed=f"--person {name} (person={name!r}), and promises count persons; or --rows-are-people "
-            "(rows_are_people=True)",
-            got=f"{present:,} rows, {distinct:,} {name}",
-            hint="one row of each person can be published, too: "
-            f"--person {name} --per-person one (person={name!r} and then most_rows=1)",
-        )
+    try:
+        frame = load(list(names))
+    except (InputError, pa.ArrowException):
+        for name in names if len(names) > 1 else ():
+            yield from _loaded([name], load)
+        return
+    yield from ((name, frame[name]) for name in names)
 
 
 def person_codes(column: Column) -> Ints:

@@ -92,8 +92,8 @@ def read_table(
     trees = _trees(hierarchies or {}, schema, opened.names)
     chosen = _row_of_a_person(per_person, schema, opened.names)
     if person is None and not rows_are_people:
-        for name in (*schema.identifiers, *look_like_persons(schema.undeclared(opened.names))):
-            refuse_several_rows(name, opened.load)
+        naming = (*schema.identifiers, *look_like_persons(schema.undeclared(opened.names)))
+        refuse_several_rows(naming, opened.load)
     besides = [name for name in (person, household, chosen[1] if chosen else None) if name is not None]
     frame = opened.load(list(dict.fromkeys([*_protected(schema), *schema.keep, *besides])))
     if frame.num_rows == 0:
