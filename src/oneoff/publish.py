@@ -355,8 +355,10 @@ def _culprit(table: Table, part: Model, prior: Prior) -> str:
     """Which value stands in the way, where it is one."""
     limits = part.caps(prior)
     if limits is None or table.sensitive is None:
-        many, who = table.crowd, "person people" if table.household is None else "household households"
-        people = f"{many} {who.split()[many > 1]}"
+        people = "1 person" if table.rows == 1 else f"{table.rows} people"
+        if table.hiding is not None:
+            who = "somebody" if table.household is None else "one household"
+            people = f"{table.rows} rows, of which {who} has {int(np.bincount(table.hiding).max())}"
         if table.sensitive is None or part.about == "identity":
             return f": it has {people}"
         return f": it has {people} and {table.sensitive.size} different value{'s' * (table.sensitive.size > 1)}"

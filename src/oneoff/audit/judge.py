@@ -37,7 +37,7 @@ class Crowds:
     grouped    False where everybody has a crowd of their own
     place      what a crowd is called
     identity   the crowd of every person as far as it matters who they are, when that is another one
-    persons    how many different persons hide in each crowd, where some have several records
+    persons    how many persons each crowd counts for, where some have several records
     """
 
     counts: Counts

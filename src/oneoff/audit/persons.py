@@ -19,8 +19,11 @@ SEVERAL_ROWS = (
 _UNLINKED = "somebody has several rows, and whose a record is, is not known here: persons cannot be counted"
 
 
+_PROVIDED = "no person has a larger part of a group's rows than was promised, which files do not show"
+
+
 def persons_in_groups(release: Published, table: Table | None, group: Ints) -> Ints | None:
-    """How many different persons every group has; None where every row is a person, or whose it is is not known."""
+    """How many persons every group counts for; None where every row is a person, or whose it is is not known."""
     if table is None or table.hiding is None or release.links is None:
         return None
     return persons_in(group[release.links], table.hiding)
@@ -31,10 +34,8 @@ def about_persons(verdict: Verdict, release: Published, table: Table | None, mod
     if table is not None and table.hiding is not None:
         why = _uncounted(release, model, table)
         who = f"persons: {table.rows:,} rows of {table.people:,}, at most {table.rows_per_person:,} each"
-        homes = f"; who looks the same in households, of which there are {table.crowd:,}" * (
-            table.household is not None
-        )
-        said = f"Counted in {who}{homes}."
+        homes = "; who looks the same is counted in households" * (table.household is not None)
+        said = f"Counted in {who}{homes}. Nobody has a larger part of a group than one of so many."
         if why:
             return replace(verdict, holds=False, problems=(*verdict.problems, why))
         return replace(verdict, remarks=(said, *verdict.remarks))
@@ -44,7 +45,7 @@ def about_persons(verdict: Verdict, release: Published, table: Table | None, mod
         f"The promise is about persons: {release.rows:,} rows of {release.persons:,}. Files show rows only; that "
         "groups have as many persons as promised is taken on trust, and so is how many rows a person has."
     )
-    return replace(verdict, remarks=(said, *verdict.remarks))
+    return replace(verdict, remarks=(said, *verdict.remarks), provided=verdict.provided or _PROVIDED)
 
 
 def _uncounted(release: Published, model: Model, table: Table) -> str:

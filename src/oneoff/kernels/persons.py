@@ -1,4 +1,4 @@
-"""Groups joined with their neighbours until each has enough different persons."""
+"""Groups joined with their neighbours until nobody has too large a part of any."""
 
 from __future__ import annotations
 
@@ -12,26 +12,38 @@ __all__ = ["join_neighbours"]
 
 @njit(cache=True, nogil=True)
 def join_neighbours(person: Any, begin: Any, wall: Any, least: int, persons: int) -> Any:
-    """The joined group of every group, when groups follow one another: their people are person[begin[g] : begin[g+1]].
+    """The joined group of every group, when groups follow one another: their rows are person[begin[g] : begin[g+1]].
 
-    A group with too few persons is joined with the next one, the last before a change of `wall` with the one before it.
-    Every stretch between walls must have enough persons as a whole.
+    A group of which somebody has more than 1 / least is joined with the next one, the last before a change of `wall`
+    with those before it. Every stretch between walls must be good enough as a whole.
     """
     groups = len(begin) - 1
-    joined, seen = np.empty(groups, np.int64), np.full(persons, -1, np.int64)
-    block, first, many = 0, 0, 0
+    joined, start = np.empty(groups, np.int64), np.empty(groups, np.int64)
+    count = np.zeros(persons, np.int64)
+    blocks, first = 0, 0
     for g in range(groups):
-        for i in range(begin[g], begin[g + 1]):
-            if seen[person[i]] < first:
-                many += 1
-            seen[person[i]] = g
-        joined[g] = block
         ends = g + 1 == groups or wall[g + 1] != wall[g]
-        if many >= least or ends:
-            if many < least:  # back to the block before, which has enough
-                for h in range(first, g + 1):
-                    joined[h] = block - 1
-            else:
-                block += 1
-            first, many = g + 1, 0
+        good = _good(person, begin[first], begin[g + 1], count, least)
+        if not good and not ends:
+            continue
+        while not good and blocks > 0 and wall[start[blocks - 1]] == wall[g]:
+            blocks -= 1
+            first = start[blocks]
+            good = _good(person, begin[first], begin[g + 1], count, least)
+        start[blocks] = first
+        joined[first : g + 1] = blocks
+        blocks += 1
+        first = g + 1
     return joined
+
+
+@njit(cache=True, nogil=True)
+def _good(person: Any, first: int, last: int, count: Any, least: int) -> bool:
+    """Has nobody more than 1 / least of these rows?"""
+    most = 0
+    for i in range(first, last):
+        count[person[i]] += 1
+        most = max(most, count[person[i]])
+    for i in range(first, last):
+        count[person[i]] = 0
+    return last - first >= least * most

@@ -1,7 +1,9 @@
 """Groups of persons who have several rows each: neighbouring groups are joined until everyone hides among enough.
 
-Ceilings are kept when groups are joined, and so is a least number of rows; whose a row is plays no part in which values
-it has. So this can follow any way of making groups from quasi-identifiers.
+Enough for k means that nobody has more than 1 / k of the rows of a group: then there are k persons at least, and a row
+is nobody's with a larger probability. That stays so when groups are joined, and so do ceilings and a least number of
+rows; whose a row is plays no part in which values it has. So this can follow any way of making groups from
+quasi-identifiers.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ __all__ = ["enough_persons", "refuse_too_few"]
 
 
 def enough_persons(table: Table, group: Codes, least: int, wall: Ints | None = None) -> Codes:
-    """The group of every row, after groups with fewer persons were joined with their neighbours in number.
+    """The group of every row, after groups that count for fewer persons were joined with their neighbours in number.
 
     wall   for each group, which of them may be joined; by default all
     """

@@ -28,12 +28,18 @@ def at_most(table: Table, most: int, rng: np.random.Generator) -> Flags:
 
 
 def persons_in(group: Sequence[int] | Ints | Codes, person: Ints | None) -> Ints:
-    """How many different persons every group has; without a person for each row, how many rows."""
+    """How many persons every group counts for: so many that nobody has a larger part of its rows than one of them.
+
+    No more than there are different persons in it, and as many where all have equally many rows.
+    """
     where = np.asarray(group, dtype=np.int64)
+    rows = np.bincount(where)
     if person is None:
-        return np.bincount(where)
-    pairs = np.unique(where * (int(person.max()) + 1) + person)
-    return np.bincount(pairs // (int(person.max()) + 1), minlength=int(where.max()) + 1)
+        return rows
+    pairs, many = np.unique(where * (int(person.max()) + 1) + person, return_counts=True)
+    most = np.zeros(len(rows), dtype=np.int64)
+    np.maximum.at(most, pairs // (int(person.max()) + 1), many)
+    return rows // np.maximum(most, 1)
 
 
 def persons_with_value(table: Table) -> Ints:

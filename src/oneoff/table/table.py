@@ -153,8 +153,8 @@ class Table:
 
     @cached_property
     def crowd(self) -> int:
-        """How many there are of those who hide: households, persons or rows."""
-        return self.rows if self.hiding is None else len(np.unique(self.hiding))
+        """How many hide in the whole table: so many that nobody, or no household, has a larger part of its rows."""
+        return self.rows if self.hiding is None else self.rows // int(np.bincount(self.hiding).max())
 
     @cached_property
     def rows_per_person(self) -> int:
