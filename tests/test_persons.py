@@ -251,6 +251,8 @@ def test_tallies_state_the_epsilon_of_persons(tmp_path: Path) -> None:
     verdict = oneoff.verify(tmp_path / "out" / "public")
     assert verdict.holds
     assert "taken on trust" in verdict.remarks[0]
+    assert "provided that" in verdict.sentence()
+    assert "no person has a larger part of a group's rows than was promised" in verdict.sentence()
     loaded = oneoff.load_release(tmp_path / "out", private=True)
     assert oneoff.audit(loaded, table).holds
     more = oneoff.read_table(_encounters(2_000), **ROLES, person="person").part(np.arange(kept.rows))

@@ -189,7 +189,9 @@ def verify_folder(folder: Folder, key: KeyFile | None = None) -> Inspection:
             holds=verdict.holds and not wrong,
             problems=(*verdict.problems, *wrong),
             stands_against=stands if stands is Adversary.NOBODY else "",  # its caution stays, no claim is a finding
-            provided=_DRAWN if verdict.against in (Adversary.ANYONE, Adversary.PRIOR) else "",
+            provided=" and ".join(
+                filter(None, [_DRAWN * (verdict.against in (Adversary.ANYONE, Adversary.PRIOR)), verdict.provided])
+            ),
         ),
         origin,
     )
