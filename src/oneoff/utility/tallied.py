@@ -42,7 +42,7 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
     )
 
 
-def _spread(attribute: Attribute, counts: Counts, domain: int | None) -> Floats:
+def _spread(attribute: Attribute, counts: Counts, domain: float | None) -> Floats:
     """How much of its domain each cell spans: numbers by width, categories by how many of them occur."""
     low, high = counts.value[counts.start[:-1]], counts.value[counts.start[1:] - 1]
     if attribute.kind == "numeric":
