@@ -20,16 +20,15 @@ from oneoff.models import KAnonymity, Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Partition
 from oneoff.randomness import secret_generator
-from oneoff.releases.generalized import ColumnsAs, generalize
+from oneoff.releases.generalized import generalize
+from oneoff.releases.tallies import ColumnsAs
 from oneoff.table import Table
 from oneoff.table.arrays import Codes, Ints
 from oneoff.utility.standard import count_errors
 
 __all__ = ["NOBODY", "to_suppress"]
 
-NOBODY = (
-    "nobody was left out as an outlier: what the others would gain is less than what is lost with her, in counts too"
-)
+NOBODY = "nobody was left out as an outlier: less would be gained for the others than lost, in boxes or in counts"
 
 
 def to_suppress(table: Table, model: Model, method: str, options: Mapping[str, Any], share: float) -> Ints:
@@ -44,12 +43,16 @@ def to_suppress(table: Table, model: Model, method: str, options: Mapping[str, A
     shape, size = _shape(table, model, method, options), _size(table, model, options)
     if shape is None:
         return np.zeros(0, dtype=np.int64)
-    return outliers(table, size, int(share * table.people), shape, _off(table, _columns(method, options)))
+    return outliers(table, size, int(share * table.people), shape, _off(table, options))
 
 
-def _off(table: Table, columns: ColumnsAs) -> Off:
-    """The median error of the standard workload without values: of people by quasi-identifiers alone."""
+def _off(table: Table, options: Mapping[str, Any]) -> Off:
+    """The median error of the standard workload without values: of people by quasi-identifiers alone.
+
+    Where tallies of columns are published, people are counted from these, else from boxes alone.
+    """
     everybody, chance = without_values(table), secret_generator()
+    columns: ColumnsAs = "box" if options.get("columns") == "box" else "tally"
 
     def off(left: Table, cells: Codes) -> float:
         about: dict[str, Any] = {"method": "", "against": Adversary.NOBODY, "rng": chance}
@@ -62,13 +65,6 @@ def _off(table: Table, columns: ColumnsAs) -> Off:
     return off
 
 
-def _columns(method: str, options: Mapping[str, Any]) -> ColumnsAs:
-    """Are tallies of columns published, from which people are counted better than from boxes?"""
-    made = METHODS.get(method)
-    without = made is not None and made.form == "generalized" and "columns" not in made.options
-    return "box" if without or options.get("columns") == "box" else "tally"
-
-
 def _size(table: Table, model: Model, options: Mapping[str, Any]) -> int:
     """How many people look the same: as many as were promised and, where nothing was, as tallies show together."""
     bare = without_values(table)
@@ -78,12 +74,15 @@ def _size(table: Table, model: Model, options: Mapping[str, Any]) -> int:
 
 
 def _shape(table: Table, model: Model, method: str, options: Mapping[str, Any]) -> Shape | None:
-    """What cells the method makes, as far as its name tells; None where quasi-identifiers are shown as they are."""
-    identity = all(part.about == "identity" for part in model.parts())
-    along = any(attribute.hierarchy is not None for attribute in table.quasi)
+    """What cells the method makes, as far as its name tells; None where it puts nobody into groups of people who look
+    the same, or shows quasi-identifiers as they are: then others lose nothing by an outlier, or nobody knows what."""
     if method == "auto":
+        identity = all(part.about == "identity" for part in model.parts())
+        along = any(attribute.hierarchy is not None for attribute in table.quasi)
         return "box" if identity and (along or options.get("columns") == "box") else "uniform"
-    made = METHODS.get("exact-size" if method == "bucketization" else method)
-    if made is None or made.form in ("bucketized", "perturbed", "synthetic") or options.get("cells") == "exact":
+    made = METHODS.get(method)
+    if made is None or options.get("cells") == "exact":
         return None
-    return "uniform" if made.form == "tallied" or options.get("cuts") == "uniform" else "box"
+    if made.form == "tallied" or options.get("cuts") == "uniform":
+        return "uniform"
+    return "box" if made.form == "generalized" and "columns" in made.options else None

@@ -30,8 +30,9 @@ Shape = Literal["uniform", "box"]
 Off = Callable[[Table, Codes], float]
 """What a typical count of people is off by, when these are left and in these cells."""
 
-_TRIES = 8
+_TRIES = 6
 _WORTH = 0.02  # a round that saves less than this part of what the first one did was the last
+_NEARER = 0.99  # of what counts were off by is what they may be off by then: less may be how cuts fell
 _LEAST = 0.5  # of a cell that stays when it is peeled: half of it are no outliers
 _DIGITS = 9  # of what somebody costs; what is smaller is rounding
 
@@ -67,7 +68,7 @@ def outliers(table: Table, size: int, most: int, shape: Shape, off: Off) -> Ints
             break
         saved = best.total - gone.total
         now = off(gone.left, gone.cells) if saved > 0 else np.inf
-        if now >= missed:
+        if now >= missed or now > _NEARER * missed:
             chunk = (gone.people_out - best.people_out) // 2
             continue
         best, missed, first = gone, now, first or saved
