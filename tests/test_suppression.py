@@ -310,7 +310,7 @@ def test_from_a_job_to_a_folder_and_back(tmp_path: Path, without_pictures) -> No
     assert json.loads(command("utility", tmp_path / "out", "--json").out)["gcp"] == pytest.approx(said["gcp"])
     verified = command("verify", tmp_path / "out" / "public")
     assert f"The file also says that {many} people were left out as outliers" in verified.out.replace("\n", " ")
-    asked = command("query", tmp_path / "out" / "public", "--where", "age between 30 and 39", "--json")
+    asked = command("query", tmp_path / "out" / "public", "age between 30 and 39", "--json")
     assert f"{many} people were left out of the release" in asked.out
     (private / "suppressed.parquet").unlink()
     with pytest.raises(DamagedRelease, match=r"suppressed\.parquet"):
