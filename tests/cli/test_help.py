@@ -17,7 +17,7 @@ COMMANDS = {
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
         "--hierarchy", "--missing", "--bins", "--level", "--other-below", "--person", "--household",
         "--rows-are-people", "--per-person", "--most-rows", "--method", "--option", "--effort", "--seed",
-        "--seed-file", "--hold-out", "--rows",
+        "--seed-file", "--hold-out", "--max-suppressed", "--rows",
         "--encoding", "--delimiter", "--decimal", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken",
         "--sign", "--verbose", "--json",
     ],

@@ -32,7 +32,8 @@ Off = Callable[[Table, Codes], float]
 
 _TRIES = 6
 _WORTH = 0.02  # a round that saves less than this part of what the first one did was the last
-_NEARER = 0.99  # of what counts were off by is what they may be off by then: less may be how cuts fell
+_LESS = 0.005  # of all that is lost must be saved before anybody goes: less may be how cuts fell
+_NEARER = 0.99  # of what counts were off by is what they may be off by then, likewise
 _LEAST = 0.5  # of a cell that stays when it is peeled: half of it are no outliers
 _DIGITS = 9  # of what somebody costs; what is smaller is rounding
 
@@ -67,7 +68,7 @@ def outliers(table: Table, size: int, most: int, shape: Shape, off: Off) -> Ints
         if gone is None:
             break
         saved = best.total - gone.total
-        now = off(gone.left, gone.cells) if saved > 0 else np.inf
+        now = off(gone.left, gone.cells) if saved > (0.0 if first else _LESS * best.total) else np.inf
         if now >= missed or now > _NEARER * missed:
             chunk = (gone.people_out - best.people_out) // 2
             continue

@@ -64,7 +64,8 @@ class Utility:
     suppressed: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"count_error": None if self.count_error is None else self.count_error.as_dict()}
+        found = asdict(self) | {"count_error": None if self.count_error is None else self.count_error.as_dict()}
+        return found if self.suppressed else {name: each for name, each in found.items() if name != "suppressed"}
 
     def sentence(self) -> str:
         """What a typical count is off by, then what was blurred."""
