@@ -22,6 +22,7 @@ from oneoff.table.arrays import Codes, Flags, Ints, Ragged
 __all__ = ["MOST_PEOPLE", "Attacker", "People", "Scene", "people_of", "some_people"]
 
 MOST_PEOPLE = 10_000  # guessed about, and as many outside
+_LARGER = 4  # times as many rows are looked at where whole groups must be
 _MOST_BELIEFS = 4_000_000  # held in memory: people times values
 
 
@@ -154,12 +155,12 @@ class Scene:
 
     @cached_property
     def _persons(self) -> Ints:
-        """All rows of so many persons that their groups have about as many rows as may be looked at."""
+        """All rows of so many persons that their groups are not too large to look at, even if no two share one."""
         group = self.view.group
         if self.table.rows <= self._most or group is None or not self.knows_groups:
             return self.sample
         size = np.bincount(group + 1)[group + 1]
-        return some_people(self.table, max(1, self._most // max(1, round(float(size.mean())))), self.rng())
+        return some_people(self.table, max(1, _LARGER * self._most // max(1, round(float(size.mean())))), self.rng())
 
     def _whole_groups(self, group: Ints) -> Ints:
         """Groups by chance until there are enough people; of one that is larger than that, a part."""
@@ -167,7 +168,7 @@ class Scene:
         order = self.rng().permutation(np.flatnonzero(np.diff(members.start)))
         last = int(np.searchsorted(np.cumsum(np.diff(members.start)[order]), self._most))
         chosen: Ints = members.take(order[: last + 1]).items
-        if len(chosen) > 4 * self._most:
+        if len(chosen) > _LARGER * self._most:
             chosen = self.rng().choice(chosen, self._most, replace=False)
         return np.sort(chosen)
 
