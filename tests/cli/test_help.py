@@ -24,8 +24,8 @@ COMMANDS = {
     "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--verbose", "--json"],
     "attack": [
         "--original", "--attack", "--control", "--earlier", "--columns", "--knows-links", "--knows-values", "--model",
-        "--quasi", "--sensitive", "--numeric", "--categorical", "--missing", "--rows", "--hierarchy", "--verbose",
-        "--json",
+        "--quasi", "--sensitive", "--numeric", "--categorical", "--missing", "--rows", "--hierarchy", "--person",
+        "--verbose", "--json",
     ],
     "verify": ["--key", "--verbose", "--json"],
     "check": [

@@ -28,10 +28,10 @@ class Parts(NamedTuple):
 
     def beside(self, table: Table) -> Table | None:
         """The rows of the table that are left out, but for outliers'."""
-        rows = self.left_out if self.left_out is None or self.suppressed is None else np.setdiff1d(
-            self.left_out, self.suppressed
-        )  # fmt: skip
-        return None if rows is None or len(rows) == 0 else table.take(rows)
+        if self.left_out is None:
+            return None
+        rows = self.left_out if self.suppressed is None else np.setdiff1d(self.left_out, self.suppressed)
+        return table.take(rows) if len(rows) else None
 
     def without(self, rows: Ints) -> Parts:
         """The same after some rows of those to be published were suppressed, too."""

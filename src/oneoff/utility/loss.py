@@ -153,7 +153,8 @@ def _beside(release: Published, people: Table, everybody: Table, by: Yardsticks)
         check_domains(release.quasi, by.domains)
         by = replace(by, domains=_domains(everybody) | dict(by.domains))
     measured = _without(_blur(release, people, by, check=not gone), people.rows, gone)
-    measured = replace(measured, suppressed=release.suppressed)
+    if gone or people.rows != release.rows:  # a table without them knows nothing of them
+        measured = replace(measured, suppressed=release.suppressed)
     try:
         return replace(measured, count_error=count_errors(release, people, everybody))
     except BadValue as error:
