@@ -249,10 +249,10 @@ def measure_folder(
     return measured, None if queries is None else _query_errors(release, original, queries)
 
 
-def query_folder(folder: Folder, where: str) -> Answer:
-    """How many people have these properties? From the public half alone."""
+def query_folder(folder: Folder, where: str, weighted: bool = False) -> Answer:
+    """How many people have these properties, or what weight? From the public half alone."""
     release = load_release(folder)
-    estimate = release.count(where)
+    estimate = release.count(where, weighted=weighted)
     return Answer(where, estimate, release.unknown_values(where))
 
 

@@ -49,12 +49,13 @@ def utility(
 def query(
     folder: options.PublicHalf,
     where: Annotated[str, typer.Argument(help="\"age between 30 and 39 and disease in ('flu')\"")],
+    weighted: options.Weighted = False,
     as_json: options.AsJson = False,
 ) -> None:
     """How many people have these properties? An estimate from the public half, with an interval."""
     from oneoff.inspection import query_folder
 
-    answer = query_folder(folder, where)
+    answer = query_folder(folder, where, weighted)
     for notice in answer.notices:
         notify(notice)
     if as_json:

@@ -13,7 +13,7 @@ from oneoff.table.table import Table
 
 __all__ = ["Role", "given_roles", "roles_of", "suggested_role"]
 
-Role = Literal["identifier", "quasi", "sensitive", "keep", "none"]
+Role = Literal["identifier", "quasi", "sensitive", "keep", "weight", "none"]
 
 _MODEST = 100  # up to so many distinct values a column looks like something an outsider could know
 _NEARLY_ALL = 0.9  # from this share of distinct values on, a column looks like an identifier
@@ -25,6 +25,8 @@ def roles_of(table: Table) -> dict[str, Role]:
     roles: dict[str, Role] = {attribute.name: "quasi" for attribute in table.quasi}
     if table.sensitive is not None:
         roles[table.sensitive.name] = "sensitive"
+    if table.weight is not None:
+        roles[table.weight.name] = "weight"
     return roles | {attribute.name: "keep" for attribute in table.keep}
 
 
