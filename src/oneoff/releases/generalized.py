@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, whole_number
-from oneoff.models import Counts, Model
+from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Links, Partition
 from oneoff.randomness import secret_generator
@@ -42,7 +42,7 @@ from oneoff.releases.tallies import (
     tallies_of,
     tallies_table,
 )
-from oneoff.releases.weights import effects, mean_among, read_weights, weighed, weights_of
+from oneoff.releases.weights import Fit, fitted, mean_among, read_weights, weighed, weights_of
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged
 from oneoff.table.classes import look_alikes
@@ -240,35 +240,22 @@ class Generalized(Published):
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """As `_count`, with what those weigh who are meant in a group; which of its people these are is chance."""
         assert self.weights is not None
-        if self.tallies is None or self._with_values is None:
-            return self._weigh_boxes(asked, wanted)
-        size, place = self.tallies.size, len(self.tallies.columns)
-        holds = self._asked(asked) | ({} if wanted.all() else {place: wanted})
-        each = mean_among(self.weights, self._effects, self._with_values, holds)
-        terms = [self._with_values.people(j, codes) for j, codes in holds.items()]
-        meant = size * np.prod([*(term / size for term in terms), np.ones(len(size))], axis=0)
-        return weighed(self.weights, size, each, meant, *meant_between([size, *terms], size))
-
-    def _weigh_boxes(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        assert self.weights is not None
-        people, part = np.bincount(self.box[wanted[self.values]], minlength=self.boxes), self._part(asked)
-        each, least, most = self.weights.mean, np.where(part >= 1, people, 0), np.where(part > 0, people, 0)
-        return weighed(self.weights, self.people_in_box, each, people * part, least, most)
+        people, size = np.bincount(self.box[wanted[self.values]], minlength=self.boxes), self.people_in_box
+        if self.tallies is None:
+            part = self._part(asked)
+            meant = people * part, np.where(part >= 1, people, 0), np.where(part > 0, people, 0)
+            return weighed(self.weights, Fit((), 0.0), size, self.weights.mean, meant)
+        holds = self._asked(asked)
+        terms = [people, *(self.tallies.people(j, codes) for j, codes in holds.items())]
+        about = size * np.prod([term / size for term in terms], axis=0)
+        each = mean_among(self.weights, self._weight_fit, self.tallies, holds)
+        return weighed(self.weights, self._weight_fit, size, each, (about, *meant_between(terms, size)))
 
     @cached_property
-    def _with_values(self) -> ColumnTallies | None:
-        """The tallies, with how often each sensitive value occurs in a group as that of a last column."""
-        if self.tallies is None or self.sensitive is None:
-            return self.tallies
-        columns = (*self.tallies.columns, Counts.of_groups(self.box, self.values))
-        return ColumnTallies(columns, self.tallies.size, (*self.tallies.widths, self.sensitive.size))
-
-    @cached_property
-    def _effects(self) -> tuple[Floats, ...]:
+    def _weight_fit(self) -> Fit:
         assert self.weights is not None
-        assert self._with_values is not None
-        columns = self.quasi if self.sensitive is None else (*self.quasi, self.sensitive)
-        return effects(self.weights, columns, self._with_values)
+        assert self.tallies is not None
+        return fitted(self.weights, self.quasi, self.tallies)
 
     def _part(self, asked: Sequence[Condition]) -> Floats:
         """Of what each box shows, where that is all."""

@@ -25,7 +25,7 @@ from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
 from oneoff.releases.regression import Regression, regression
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
-from oneoff.releases.weights import effects, mean_among, read_weights, varying, weights_of
+from oneoff.releases.weights import Fit, doubt, fitted, mean_among, read_weights, weights_of
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
 
@@ -218,53 +218,58 @@ class Tallied(Published):
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         holds, size = self._holds(asked), self.tallies.size
+        raw, spread = self._estimate(holds, wanted, np.ones(len(size)))
         most = meant_between([size, *self._having(holds)], size)[1]
-        return estimated(*self._estimate(holds, wanted, np.ones(len(size)), 0.0), float(most.sum()))
+        return estimated(raw, math.sqrt(spread), float(most.sum()))
 
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        """People count for what those of their cell weigh who are meant; one of them may weigh what the cell does."""
+        """People count for what those of their cell weigh who are meant; each of them may weigh what the cell does."""
         assert self.weights is not None
-        holds, size = self._holds(asked), self.tallies.size
-        each = mean_among(self.weights, self._weight_effects, self.tallies, holds)
-        can_be = meant_between([size, *self._having(holds)], size)[1] > 0
-        found = self._estimate(holds, wanted, each, self.weights.spread)
-        return replace(estimated(*found, float((size * self.weights.mean)[can_be].sum())), weighted=True)
+        holds, size, weights, fit = self._holds(asked), self.tallies.size, self.weights, self._weight_fit
+        each = mean_among(weights, fit, self.tallies, holds)
+        raw, spread = self._estimate(holds, wanted, each)
+        having = self._having(holds)
+        meant = size * np.prod([self._share(wanted)[self.field], *(term / size for term in having)], axis=0)
+        most = (size * weights.mean)[meant_between([size, *having], size)[1] > 0].sum()
+        error = math.sqrt(spread + doubt(weights, fit, size, each, meant))
+        return replace(estimated(raw, error, float(most)), weighted=True)
 
     @cached_property
-    def _weight_effects(self) -> tuple[Floats, ...]:
+    def _weight_fit(self) -> Fit:
         assert self.weights is not None
-        return effects(self.weights, self.quasi, self.tallies)
+        return fitted(self.weights, self.quasi, self.tallies)
 
     def _having(self, holds: Mapping[int, Flags]) -> list[Ints]:
         return [self.tallies.people(j, each) for j, each in holds.items()]
 
-    def _estimate(self, holds: Mapping[int, Flags], wanted: Flags, each: Floats, give: float) -> tuple[float, float]:
-        """One of the people meant in cell c counts for each[c], give or take a part of it.
+    def _share(self, wanted: Flags) -> Floats:
+        """Of the people of each field, who has a wanted value."""
+        return np.asarray(np.clip(self.estimates[:, wanted].sum(axis=1) / self.people, 0, 1))
 
-        Noise, chance and what the fit cannot know add up to the standard error (`_spread`).
+    def _estimate(self, holds: Mapping[int, Flags], wanted: Flags, each: Floats) -> tuple[float, float]:
+        """How many people, when one of those meant in cell c counts for each[c], and the variance of that.
+
+        Noise, chance and what the fit cannot know add up (`_spread`).
         """
         meant, number = self.fitted.meant(holds, each), int(wanted.sum())
         drawn = variance_of_sum(self.of_a_row, self.noisy.shape[1], number)
         reach = self.fitted.weights(meant)
-        unknown = self.fitted.unsure(meant, wanted, drawn) + self._spread(self._having(holds), wanted, each, give)
+        unknown = self.fitted.unsure(meant, wanted, drawn) + self._spread(self._having(holds), wanted, each)
         spread = drawn * float(reach @ reach) + unknown * (_SHARED + _WIDENED / self.fields)
-        return self.fitted.people(meant, wanted), math.sqrt(max(spread, 0.0))
+        return self.fitted.people(meant, wanted), max(spread, 0.0)
 
-    def _spread(self, terms: Sequence[Ints], wanted: Flags, each: Floats, give: float) -> float:
+    def _spread(self, terms: Sequence[Ints], wanted: Flags, each: Floats) -> float:
         """Who of a field is meant is as good as drawn from its people, whose shares differ inside it as they do between
         fields beyond the fit; and who of a cell has all that is asked for is as good as drawn, too."""
         people, size = self.people.astype(np.float64), self.tallies.size.astype(np.float64)
-        shares = [term / size for term in terms]
+        shares, share = [term / size for term in terms], self._share(wanted)
         meant = size * np.prod([*shares, np.ones(len(size))], axis=0)
         part, first, second = (self._by_field(meant * each**power) / people for power in range(3))
-        share = np.clip(self.estimates[:, wanted].sum(axis=1) / people, 0, 1)
-        varies = np.maximum(second * (1 + give**2) - first**2, 0)
-        drawn = people**2 / np.maximum(people - 1, 1) * varies * share * (1 - share)
+        drawn = people**2 / np.maximum(people - 1, 1) * np.maximum(second - first**2, 0) * share * (1 - share)
         apart = self.fitted.apart(wanted, variance_of_sum(self.of_a_row, self.noisy.shape[1], int(wanted.sum())))
         uneven = meant * (each - np.divide(first, part, out=np.zeros(len(part)), where=part > 0)[self.field])
         differ = apart * float((people * first) ** 2 @ (1 - part) + uneven @ uneven)
-        inside = _overlap(shares, size) * each**2 + varying(size, meant, give * each)
-        return float(drawn.sum() + differ + inside @ share[self.field] ** 2)
+        return float(drawn.sum() + differ + (_overlap(shares, size) * each**2) @ share[self.field] ** 2)
 
     def _by_field(self, of_cells: Floats) -> Floats:
         return np.asarray(np.bincount(self.field, of_cells, self.fields), dtype=np.float64)

@@ -20,10 +20,12 @@ from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.weights import Weight
 
-__all__ = ["CellWeights", "effects", "mean_among", "read_weights", "varying", "weighed", "weights_of"]
+__all__ = ["CellWeights", "Fit", "doubt", "fitted", "mean_among", "read_weights", "weighed", "weights_of"]
 
 _DIGITS = 6  # of a mean
 _MOST_CELLS = 5_000  # that weights are fitted to; of more, some are taken together
+_UNSURE = 0.5  # part of what the fit moves a mean by that may be wrong: measured, as is the next number
+_ALIKE = 0.3  # part of what the fit leaves of means of cells that those who are meant have in common
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,45 +71,61 @@ def read_weights(described: dict[str, Any] | None, mean: Floats) -> CellWeights 
     return None if described is None else CellWeights(str(described["name"]), mean, float(described["spread"]))
 
 
-def effects(weights: CellWeights, quasi: Sequence[Attribute], tallies: ColumnTallies) -> tuple[Floats, ...]:
-    """How much more than others somebody weighs who has each code of each column, as the means of cells tell."""
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """How much more than others somebody weighs who has each code of each column, as the means of cells tell.
+
+    beyond   the standard deviation of means that neither this nor chance accounts for, as a part of them
+    """
+
+    effect: tuple[Floats, ...]
+    beyond: float
+
+
+def fitted(weights: CellWeights, quasi: Sequence[Attribute], tallies: ColumnTallies) -> Fit:
+    """A sum over columns, by the regression that fits shares of values."""
     usual = float(tallies.size @ weights.mean) / float(tallies.size.sum())
     if usual <= 0:
-        return tuple(np.zeros(width) for width in tallies.widths)
+        return Fit(tuple(np.zeros(width) for width in tallies.widths), 0.0)
     field = np.arange(tallies.groups) % _MOST_CELLS
     people = np.bincount(field, tallies.size)
     sums = np.bincount(field, tallies.size * weights.mean) / usual
     noise = weights.spread**2 / float(np.mean(1 / people))
-    fitted = regression(quasi, tallies, field, sums[:, None], noise)
-    return tuple(effect[:, 0] * usual for effect in fitted.effect)
+    made = regression(quasi, tallies, field, sums[:, None], noise)
+    beyond = float(people @ made.left[:, 0] ** 2 - len(people) * weights.spread**2) / float(people.sum())
+    return Fit(tuple(effect[:, 0] * usual for effect in made.effect), math.sqrt(max(beyond, 0.0)))
 
 
-def mean_among(
-    weights: CellWeights, effect: Sequence[Floats], tallies: ColumnTallies, asked: Mapping[int, Flags]
-) -> Floats:
+def mean_among(weights: CellWeights, fit: Fit, tallies: ColumnTallies, asked: Mapping[int, Flags]) -> Floats:
     """The mean weight of those people of every cell who have a code that is asked for in each of these columns."""
     mean = weights.mean.copy()
     for j, holds in asked.items():
         counts, first = tallies.columns[j], tallies.columns[j].start[:-1]
-        more, meant = counts.count * effect[j][counts.value], counts.count * holds[counts.value]
-        people = np.add.reduceat(meant, first)
-        inside = np.add.reduceat(more * holds[counts.value], first)
-        mean += np.where(people > 0, inside / np.maximum(people, 1) - np.add.reduceat(more, first) / tallies.size, 0.0)
+        more = counts.count * fit.effect[j][counts.value]
+        people, inside = (np.add.reduceat(each * holds[counts.value], first) for each in (counts.count, more))
+        shift = inside / np.maximum(people, 1) - np.add.reduceat(more, first) / tallies.size
+        mean += np.where(people > 0, shift, 0.0)
     return np.clip(mean, 0.0, None)
 
 
-def varying(size: Ints | Floats, meant: Ints | Floats, deviation: Floats) -> Floats:
-    """The variance of what so many people of each cell weigh together, drawn from it by chance."""
-    found: Floats = meant * (size - meant) / np.maximum(size - 1, 1) * deviation**2
-    return found
+def doubt(weights: CellWeights, fit: Fit, size: Ints, each: Floats, meant: Floats | Ints) -> float:
+    """The variance of what so many people of each cell weigh, when they are taken to weigh each[c].
+
+    Who they are is as good as drawn from the cell. Where those who are meant weigh more than others for a reason that the
+    fit does not know, they do so in many cells alike: that does not even out. How much of it there is was measured.
+    """
+    chance = meant * (size - meant) / np.maximum(size - 1, 1) * (weights.spread * each) ** 2
+    moved = _UNSURE * float(meant @ (each - weights.mean))
+    alike = _ALIKE * fit.beyond * float((meant * each) @ np.sqrt(np.clip(1 - meant / size, 0, 1)))
+    return float(chance.sum()) + moved**2 + alike**2
 
 
 def weighed(
-    weights: CellWeights, size: Ints, each: Floats, meant: Floats, least: Ints | Floats, most: Ints | Floats
+    weights: CellWeights, fit: Fit, size: Ints, each: Floats, meant: tuple[Floats, Floats | Ints, Floats | Ints]
 ) -> Estimate:
-    """What people weigh of whom so many are meant in each cell: about, at least and at most; each weighs each[cell]."""
-    raw, whole = float(meant @ each), size * weights.mean
-    below, above = (CONFIDENCE * math.sqrt(varying(size, end, weights.spread * each).sum()) for end in (least, most))
-    low = max(float(least @ each) - below, float(whole[least >= size].sum()))
-    high = min(float(most @ each) + above, float(whole[most > 0].sum()))
+    """What people weigh of whom so many are meant in each cell: about, at least and at most."""
+    whole, (raw, low, high) = size * weights.mean, (float(people @ each) for people in meant)
+    below, above = (CONFIDENCE * math.sqrt(doubt(weights, fit, size, each, people)) for people in meant[1:])
+    low = max(low - below, float(whole[meant[1] >= size].sum()))
+    high = min(high + above, float(whole[meant[2] > 0].sum()))
     return Estimate(min(max(raw, low), high), raw, None, low, high, False, weighted=True)
