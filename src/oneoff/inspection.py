@@ -141,6 +141,7 @@ class Queries:
     number: int
     attributes: int | None = None
     seed: int | None = None
+    weighted: bool = False
 
 
 @dataclass(frozen=True)
@@ -276,4 +277,5 @@ def _query_errors(release: Published, table: Table | None, queries: Queries) -> 
     seed = None if queries.seed is None else checked_seed(queries.seed)
     rng = np.random.default_rng(seed)  # noqa: TID251 - which counts are asked is no secret
     attributes = _COLUMNS_OF_A_QUERY if queries.attributes is None else queries.attributes
-    return aggregate_errors(release, table, random_aggregates(table, queries.number, attributes=attributes, rng=rng))
+    asked = random_aggregates(table, queries.number, attributes=attributes, rng=rng)
+    return aggregate_errors(release, table, asked, weighted=queries.weighted)

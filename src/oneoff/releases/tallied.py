@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from oneoff.errors import BadValue
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
@@ -25,9 +26,10 @@ from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
 from oneoff.releases.regression import Regression, regression
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
-from oneoff.releases.weights import Fit, doubt, fitted, mean_among, read_weights, weights_of
+from oneoff.releases.weights import ROUNDING, Fit, doubt, fitted, mean_among, read_weights, weights_of
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
+from oneoff.table.weights import MOST_APART, telling
 
 if TYPE_CHECKING:
     import pyarrow
@@ -232,7 +234,7 @@ class Tallied(Published):
         meant = size * np.prod([self._share(wanted)[self.field], *(term / size for term in having)], axis=0)
         most = (size * weights.mean)[meant_between([size, *having], size)[1] > 0].sum()
         error = math.sqrt(spread + doubt(weights, fit, size, each, meant))
-        return replace(estimated(raw, error, float(most)), weighted=True)
+        return replace(estimated(raw, error, float(most) * (1 + ROUNDING)), weighted=True)
 
     @cached_property
     def _weight_fit(self) -> Fit:
@@ -359,6 +361,18 @@ def _in_units(shares: Floats, total: int) -> Ints:
     return units
 
 
+def _refuse_telling(table: Table, cell: Codes) -> None:
+    """A mean weight is exact: where weights were made from values, it would say what noise is there to hide."""
+    told = telling(table, cell)
+    if told is not None and table.weight is not None and abs(told.apart) > MOST_APART:
+        raise BadValue(
+            "mean weights of cells would say who has which value: weights go with the sensitive column",
+            allowed=f"weights that differ by at most {MOST_APART} standard deviations between values inside a cell",
+            got=f"{told.sentence(table.weight.name)} than others of their cell",
+            hint="leave the weight out, make weights anew without the sensitive column, or publish in groups",
+        )
+
+
 def tally(
     table: Table,
     plan: Tally,
@@ -373,6 +387,7 @@ def tally(
 
     seeded   noise from `rng`, for a run that can be repeated; it must not go out
     """
+    _refuse_telling(table, plan.cells.group)
     true = np.zeros((plan.fields, len(table.counts)), dtype=np.int64)
     np.add.at(true, (plan.field_of_person, table.values), 1)
     of_a_row = plan.epsilon / plan.rows_per_person

@@ -20,9 +20,10 @@ from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.weights import Weight
 
-__all__ = ["CellWeights", "Fit", "doubt", "fitted", "mean_among", "read_weights", "weighed", "weights_of"]
+__all__ = ["ROUNDING", "CellWeights", "Fit", "doubt", "fitted", "mean_among", "read_weights", "weighed", "weights_of"]
 
 _DIGITS = 6  # of a mean
+ROUNDING = 10.0 ** (1 - _DIGITS) / 2  # of a mean, as a part of it
 _MOST_CELLS = 5_000  # that weights are fitted to; of more, some are taken together
 _UNSURE = 0.5  # part of what the fit moves a mean by that may be wrong: measured, as is the next number
 _ALIKE = 0.3  # part of what the fit leaves of means of cells that those who are meant have in common
@@ -111,10 +112,11 @@ def mean_among(weights: CellWeights, fit: Fit, tallies: ColumnTallies, asked: Ma
 def doubt(weights: CellWeights, fit: Fit, size: Ints, each: Floats, meant: Floats | Ints) -> float:
     """The variance of what so many people of each cell weigh, when they are taken to weigh each[c].
 
-    Who they are is as good as drawn from the cell. Where those who are meant weigh more than others for a reason that the
-    fit does not know, they do so in many cells alike: that does not even out. How much of it there is was measured.
+    Who they are is as good as drawn from the cell. Where those who are meant weigh more than others for a reason that
+    the fit does not know, they do so in many cells alike, and it does not even out.
     """
     chance = meant * (size - meant) / np.maximum(size - 1, 1) * (weights.spread * each) ** 2
+    chance = chance + (ROUNDING * meant * each) ** 2
     moved = _UNSURE * float(meant @ (each - weights.mean))
     alike = _ALIKE * fit.beyond * float((meant * each) @ np.sqrt(np.clip(1 - meant / size, 0, 1)))
     return float(chance.sum()) + moved**2 + alike**2
@@ -126,6 +128,6 @@ def weighed(
     """What people weigh of whom so many are meant in each cell: about, at least and at most."""
     whole, (raw, low, high) = size * weights.mean, (float(people @ each) for people in meant)
     below, above = (CONFIDENCE * math.sqrt(doubt(weights, fit, size, each, people)) for people in meant[1:])
-    low = max(low - below, float(whole[meant[1] >= size].sum()))
-    high = min(high + above, float(whole[meant[2] > 0].sum()))
+    high = min(high + above, float(whole[meant[2] > 0].sum()) * (1 + ROUNDING))
+    low = min(max(low - below, 0.0), high)
     return Estimate(min(max(raw, low), high), raw, None, low, high, False, weighted=True)

@@ -7,7 +7,7 @@ where people with some value weigh more than others of their cell, its mean says
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,12 @@ import numpy.typing as npt
 from oneoff.errors import BadValue
 from oneoff.table.arrays import Codes, Floats, Ints
 
-__all__ = ["Telling", "Weight", "telling", "weight_of"]
+if TYPE_CHECKING:
+    from oneoff.table.table import Table
+
+__all__ = ["MOST_APART", "Telling", "Weight", "telling", "weight_of"]
+
+MOST_APART = 0.5  # standard deviations: what a weight may say about a value where values are hidden by noise
 
 _BINS = 20  # of a number, whose values may each be too rare to show anything
 _SURE = 5.0  # standard errors: many values are looked at, and weights have long tails
@@ -58,24 +63,30 @@ def _unusable(name: str, got: str) -> BadValue:
 
 
 class Telling(NamedTuple):
-    """People with this value weigh so much more or less than others of their cell, in standard deviations."""
+    """People with this value, or one near it, weigh so many standard deviations more than others of their cell."""
 
-    value: int
+    label: Any
     apart: float
 
+    def sentence(self, name: str) -> str:
+        more = "more" if self.apart > 0 else "less"
+        return f"people with {str(self.label)!r} weigh {abs(self.apart):.2f} standard deviations {more} in {name!r}"
 
-def telling(weight: Floats, cell: Ints | Codes, values: Codes, numeric: bool) -> Telling | None:
+
+def telling(table: Table, cell: Ints | Codes) -> Telling | None:
     """The value that weights say most about, inside cells; None where that is nothing beyond chance.
 
-    Weights are taken relative to the mean of their cell. numeric: values are joined into ranges of about equal counts.
+    Weights are taken relative to the mean of their cell, and numbers joined into ranges of about equal counts.
     """
-    size = np.bincount(cell)
+    if table.weight is None or table.sensitive is None:
+        return None
+    weight, size, values = table.weight.each, np.bincount(cell), table.values
     mean = np.bincount(cell, weight) / size
     off = np.divide(weight, mean[cell], out=np.ones(len(weight)), where=mean[cell] > 0) - 1
     spread = float(off @ off) / max(len(cell) - len(size), 1)
     if spread <= 0:
         return None
-    part = _ranges(values) if numeric else values.astype(np.int64)
+    part = _ranges(values) if table.sensitive.kind == "numeric" else values.astype(np.int64)
     sums = np.bincount(part, off)
     free = _free(cell.astype(np.int64), part, size, len(sums))
     apart = np.divide(sums, free * np.sqrt(spread), out=np.zeros(len(sums)), where=free > 0)
@@ -83,7 +94,7 @@ def telling(weight: Floats, cell: Ints | Codes, values: Codes, numeric: bool) ->
     if not sure.any():
         return None
     worst = int(np.argmax(np.where(sure, np.abs(apart), 0)))
-    return Telling(int(values[np.argmax(part == worst)]), float(apart[worst]))
+    return Telling(table.sensitive.labels[values[np.argmax(part == worst)]], float(apart[worst]))
 
 
 def _ranges(values: Codes) -> Ints:
