@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from oneoff.audit.verdict import Verdict
-from oneoff.releases import Published, Tallied
+from oneoff.releases import Generalized, Published, Tallied
 from oneoff.releases.weights import ROUNDING
 from oneoff.table import Table
 from oneoff.table.arrays import Codes, Ints
@@ -15,6 +15,7 @@ from oneoff.table.weights import MOST_APART, telling
 
 __all__ = ["about_weights", "weight_problems"]
 
+_ALONE = "a mean weight is that of one person alone"
 _SAID = (
     "Mean weights are published, too. They are in no promise: weights are taken to be known, as quasi-identifiers are, "
     "and to be made without the sensitive column."
@@ -22,8 +23,19 @@ _SAID = (
 
 
 def about_weights(verdict: Verdict, release: Published) -> Verdict:
-    """With what a reader must know where weights go out."""
-    return verdict if release.weights is None else replace(verdict, remarks=(_SAID, *verdict.remarks))
+    """With what a reader must know where weights go out; a mean of one person is that person's own."""
+    if release.weights is None:
+        return verdict
+    alone = release.rows > 1 and _least(release) < 2
+    problems = (*verdict.problems, *((_ALONE,) if alone else ()))
+    return replace(verdict, holds=verdict.holds and not alone, problems=problems, remarks=(_SAID, *verdict.remarks))
+
+
+def _least(release: Published) -> int:
+    """The people in the smallest group or cell that a mean is of."""
+    size = release.people_in_box if isinstance(release, Generalized) else None
+    size = release.tallies.size if isinstance(release, Tallied) else size
+    return 0 if size is None else int(size.min())
 
 
 def weight_problems(release: Published, table: Table, cell: Ints | Codes) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from oneoff.errors import BadValue
 from oneoff.releases.estimate import CONFIDENCE, Estimate
 from oneoff.releases.regression import regression
 from oneoff.releases.tallies import ColumnTallies
@@ -61,6 +62,13 @@ def weights_of(weight: Weight | None, cell: Codes | Ints) -> CellWeights | None:
     if weight is None:
         return None
     size = np.bincount(cell)
+    if len(cell) > 1 and (size == 1).any():
+        raise BadValue(
+            "somebody's own weight would be published",
+            allowed="groups or cells of at least two people, to take means of",
+            got=f"{int((size == 1).sum()):,} with a single one",
+            hint="add k-anonymity to the promise, such as +k-anonymity:5, or leave the weight out",
+        )
     mean = np.bincount(cell, weight.each) / size
     inside = float(((weight.each - mean[cell]) ** 2).sum())
     likely = float((size - 1) @ mean**2)
