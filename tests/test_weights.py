@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import oneoff
@@ -178,6 +178,7 @@ def _weights(data: st.DataObject, rows: int) -> np.ndarray:
 @given(tables(), st.data())
 def test_weights_of_all_groups_add_up_to_those_of_the_table(table: Table, data: st.DataObject) -> None:
     rows = table.rows
+    assume(rows > 1)
     weighted = replace(table, weight=Weight("w", _weights(data, rows)))
     groups = data.draw(st.integers(1, max(rows // 2, 1)))
     group = (np.arange(rows) % groups)[np.argsort(data.draw(st.permutations(range(rows))))]
@@ -189,6 +190,7 @@ def test_weights_of_all_groups_add_up_to_those_of_the_table(table: Table, data: 
 @given(tables(), st.data())
 def test_weights_of_all_cells_add_up_to_those_of_the_table(table: Table, data: st.DataObject) -> None:
     rows = table.rows
+    assume(rows > 1)
     weighted = replace(table, weight=Weight("w", _weights(data, rows)))
     cells = data.draw(st.integers(1, max(rows // 2, 1)))
     fields = data.draw(st.integers(1, cells))
@@ -339,6 +341,8 @@ def _damaged(public: Path, name: str, column: str) -> bool:
 def test_a_mean_of_one_person_is_refused_and_found() -> None:
     with pytest.raises(BadValue, match="somebody's own weight"):
         _grouped(_small(), [0, 0, 0, 1, 1, 2])
+    with pytest.raises(BadValue, match="1 in which one person has more than half"):
+        _grouped(replace(_small(), person=np.array([0, 0, 0, 1, 2, 3])), [0, 0, 0, 1, 1, 1])
     release = _grouped(replace(_small(), weight=None), [0, 0, 0, 1, 1, 2])
     three = _grouped(_small(), [0, 0, 1, 1, 2, 2]).weights
     verdict = oneoff.audit(replace(release, weights=three), guarantee="k-anonymity:1")

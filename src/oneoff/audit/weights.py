@@ -26,7 +26,7 @@ def about_weights(verdict: Verdict, release: Published) -> Verdict:
     """With what a reader must know where weights go out; a mean of one person is that person's own."""
     if release.weights is None:
         return verdict
-    alone = release.rows > 1 and _least(release) < 2
+    alone = _least(release) < 2
     problems = (*verdict.problems, *((_ALONE,) if alone else ()))
     return replace(verdict, holds=verdict.holds and not alone, problems=problems, remarks=(_SAID, *verdict.remarks))
 

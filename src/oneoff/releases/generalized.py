@@ -361,7 +361,7 @@ def generalize(
         cells=_cells_of(table.quasi, tallies, [_way(attribute, numeric_as) for attribute in table.quasi]),
         box=group,
         group=group,
-        weights=weights_of(table.weight, number[partition.group]),
+        weights=weights_of(table, number[partition.group]),
     )
     if columns == "box":
         return made

@@ -394,7 +394,7 @@ def tally(
     drawn = noisy(true, of_a_row, rng if seeded else None)
     tallies = tallies_of(table.quasi, table.codes, plan.cells.group)
     codes, values, cell = plain_rows(_fitted(table.quasi, tallies, plan.field, drawn, of_a_row), rng)
-    weights = weights_of(table.weight, plan.cells.group)
+    weights = weights_of(table, plan.cells.group)
     return Tallied(
         quasi=table.quasi,
         sensitive=table.sensitive,

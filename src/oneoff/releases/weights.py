@@ -17,9 +17,9 @@ from oneoff.errors import BadValue
 from oneoff.releases.estimate import CONFIDENCE, Estimate
 from oneoff.releases.regression import regression
 from oneoff.releases.tallies import ColumnTallies
-from oneoff.table import Attribute
+from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
-from oneoff.table.weights import Weight
+from oneoff.table.persons import persons_in
 
 __all__ = ["ROUNDING", "CellWeights", "Fit", "doubt", "fitted", "mean_among", "read_weights", "weighed", "weights_of"]
 
@@ -57,16 +57,17 @@ class CellWeights:
         return {"name": self.name, "spread": self.spread}
 
 
-def weights_of(weight: Weight | None, cell: Codes | Ints) -> CellWeights | None:
+def weights_of(table: Table, cell: Codes | Ints) -> CellWeights | None:
     """The means of cells that are numbered from 0 without gaps, rounded to so many digits."""
+    weight = table.weight
     if weight is None:
         return None
-    size = np.bincount(cell)
-    if len(cell) > 1 and (size == 1).any():
+    size, alone = np.bincount(cell), persons_in(cell, table.person) < 2
+    if alone.any():
         raise BadValue(
             "somebody's own weight would be published",
             allowed="groups or cells of at least two people, to take means of",
-            got=f"{int((size == 1).sum()):,} with a single one",
+            got=f"{int(alone.sum()):,} in which one person has more than half of the rows",
             hint="add k-anonymity to the promise, such as +k-anonymity:5, or leave the weight out",
         )
     mean = np.bincount(cell, weight.each) / size
