@@ -339,8 +339,10 @@ def test_methods_side_by_side_say_who_is_gone(tmp_path: Path) -> None:
 
 
 def test_without_values_nothing_of_them_is_left() -> None:
-    bare = without_values(read(people()))
+    frame = people().with_columns(pl.Series("stands_for", np.arange(406) + 1.5))
+    bare = without_values(read(frame, weight="stands_for"))
     assert bare.sensitive is None
     assert not bare.values.any()
     assert bare.keep == ()
+    assert bare.weight is None
     assert isinstance(bare.quasi[0], Attribute)

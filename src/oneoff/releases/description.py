@@ -41,6 +41,7 @@ def describe(release: Published) -> dict[str, Any]:
         **({} if release.persons is None else {"persons": release.persons}),
         **({"suppressed": release.suppressed} if release.suppressed else {}),
         **release.describe_form(),
+        **({} if release.weights is None else {"weight": release.weights.describe()}),
         "sensitive": None if release.sensitive is None else describe_values(release.sensitive),
         "prior": [int(count) for count in release.counts],
         "caps": None if limits is None else _ceiling_texts(limits),
