@@ -16,7 +16,7 @@ COMMANDS = {
     "anonymize": [
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
         "--hierarchy", "--missing", "--bins", "--level", "--other-below", "--person", "--household",
-        "--rows-are-people", "--per-person", "--most-rows", "--method", "--option", "--effort", "--seed",
+        "--rows-are-people", "--per-person", "--most-rows", "--weight", "--method", "--option", "--effort", "--seed",
         "--seed-file", "--hold-out", "--max-suppressed", "--rows",
         "--encoding", "--delimiter", "--decimal", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken",
         "--sign", "--verbose", "--json",
@@ -34,9 +34,9 @@ COMMANDS = {
     ],
     "utility": [
         "--table", "--hierarchy", "--domains", "--missing", "--rows", "--queries", "--attributes", "--seed",
-        "--verbose", "--json",
+        "--weighted", "--verbose", "--json",
     ],
-    "query": ["--json"],
+    "query": ["--weighted", "--json"],
     "methods": ["--json"],
 }  # fmt: skip
 
