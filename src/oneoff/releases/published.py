@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest
+from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest, whole_number
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.releases.estimate import Estimate
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["PrivateFiles", "Published", "of_people", "renamed", "with_values"]
+__all__ = ["PrivateFiles", "Published", "of_people", "public_generator", "renamed", "with_values"]
 
 PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
 
@@ -183,6 +183,43 @@ class Published(ABC):
         """The same kind of frame the table was read from (polars for files)."""
         return {"pandas": self.to_pandas, "pyarrow": self.to_arrow}.get(self.origin, self.to_polars)()
 
+    @overload
+    def microdata(self, seed: int | None = None, n: None = None) -> pyarrow.Table: ...
+
+    @overload
+    def microdata(self, seed: int | None = None, *, n: int) -> list[pyarrow.Table]: ...
+
+    def microdata(self, seed: int | None = None, n: int | None = None) -> pyarrow.Table | list[pyarrow.Table]:
+        """Plain rows with the columns and types of the original, made of what is public alone.
+
+        seed   draws other rows than those that were published, and the same ones again
+        n      so many imputations in a list: what they differ in is what the release leaves open (`oneoff.pool`)
+        Rows are not people. How often a row occurs says nothing about k, and what goes together inside a group or cell
+        is gone.
+        """
+        if n is not None:
+            apart = public_generator(seed).spawn(whole_number(n, "n", least=1, hint="it is a number of imputations"))
+            return [self._imputed(rng) for rng in apart]
+        published = self._published_rows() if seed is None else None
+        return self._other_rows(public_generator(seed)) if published is None else published
+
+    def _published_rows(self) -> pyarrow.Table | None:
+        """The plain rows that microdata() gives, where these are always the same."""
+        return None
+
+    def _other_rows(self, rng: np.random.Generator) -> pyarrow.Table:
+        """Plain rows as the best estimates say."""
+        raise BadValue(
+            "this release has no plain rows",
+            allowed="a release in groups with column tallies, or one with noisy counts",
+            got=f"records by {self.method}",
+            hint="to_polars() and to_pandas() give the records",
+        )
+
+    def _imputed(self, rng: np.random.Generator) -> pyarrow.Table:
+        """Plain rows as they may be as well: what the release leaves open is drawn."""
+        return self._other_rows(rng)
+
     def count(self, where: Where, *, weighted: bool = False) -> Estimate:
         """How many people of the table the release was made from have these properties, with an interval.
 
@@ -262,6 +299,11 @@ class Published(ABC):
             withhold=self.broken, even_if_broken=even_if_broken, warn=warn,
             sign=None if sign is None else signer(sign),
         )  # fmt: skip
+
+
+def public_generator(seed: int | None) -> np.random.Generator:
+    known = None if seed is None else whole_number(seed, "the seed")
+    return np.random.default_rng(known)  # noqa: TID251 - anybody may draw from what is public
 
 
 def of_people(table: Table, person: Ints) -> dict[str, Any]:

@@ -20,7 +20,9 @@ from oneoff.errors import BadValue
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
+from oneoff.releases.dealing import dealt, shuffled_columns
 from oneoff.releases.estimate import Estimate, estimated
+from oneoff.releases.imputation import imputed_rows
 from oneoff.releases.noise import consistent, noisy, people_near, sensitivity, variance_of_sum
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
@@ -28,7 +30,7 @@ from oneoff.releases.regression import Regression, regression
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
 from oneoff.releases.weights import ROUNDING, Fit, doubt, fitted, mean_among, read_weights, weights_of
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
+from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.weights import MOST_APART, telling
 
 if TYPE_CHECKING:
@@ -47,7 +49,6 @@ _NOISE = {
 _WIDER = ", times rows_per_person, the most rows that anybody has"
 _SHARED = 1.3  # what the fit leaves out of a field, its neighbours lack as well: measured, as is the next number
 _WIDENED = 50  # what is unknown beside noise was estimated from fields: the fewer, the less is that to be relied on
-_UNIT = 2**30  # of a person, so that dealing is exact and the same on every machine
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -118,10 +119,14 @@ class Tallied(Published):
         """The plain rows."""
         return self._plain(self.codes, self.values, self.row_weight)
 
-    def microdata(self, seed: int | None = None) -> pyarrow.Table:
-        """Other plain rows from the same counts, for multiple imputation."""
-        rng = np.random.default_rng(seed)  # noqa: TID251 - anybody may draw from what is public
-        codes, values, cell = plain_rows(self.fitted, rng)
+    def _other_rows(self, rng: np.random.Generator) -> pyarrow.Table:
+        return self._drawn(*plain_rows(self.fitted, rng))
+
+    def _imputed(self, rng: np.random.Generator) -> pyarrow.Table:
+        noise = variance_of_sum(self.of_a_row, self.noisy.shape[1])
+        return self._drawn(*imputed_rows(self.fitted, noise, rng))
+
+    def _drawn(self, codes: Codes, values: Codes, cell: Ints) -> pyarrow.Table:
         return self._plain(codes, values, None if self.weights is None else self.weights.mean[cell])
 
     def _plain(self, codes: Codes, values: Codes, weight: Floats | None) -> pyarrow.Table:
@@ -340,25 +345,12 @@ def plain_rows(fitted: Regression, rng: np.random.Generator) -> tuple[Codes, Cod
 
     Rows are dealt with cell after cell. Everybody adds to what is due of each value, and gets the one most is due of.
     """
-    from oneoff.kernels.dealing import deal_values
-
-    tallies = fitted.tallies
-    cell = np.repeat(np.arange(tallies.groups), tallies.size)
-    rows = len(cell)
-    columns = [tallies.expanded(j)[np.lexsort((rng.random(rows), cell))] for j in range(len(tallies.columns))]
-    codes = np.stack(columns, axis=1)
-    level, effect = _in_units(fitted.share + fitted.left, 1), _in_units(np.concatenate(fitted.effect), 0)
-    due = rng.integers(-_UNIT // 2, _UNIT // 2, level.shape[1])
-    values = deal_values(codes, offsets(tallies.widths), effect, level, fitted.field[cell], due, _UNIT)
-    order = rng.permutation(rows)
+    cell, codes = shuffled_columns(fitted.tallies, rng)
+    values = dealt(
+        fitted.share + fitted.left, fitted.effect, codes, fitted.field[cell], fitted.tallies.widths, rng
+    )  # fmt: skip
+    order = rng.permutation(len(cell))
     return codes[order], values[order], cell[order]
-
-
-def _in_units(shares: Floats, total: int) -> Ints:
-    """Whole units, in rows that add up to the total."""
-    units = np.rint(shares * _UNIT).astype(np.int64)
-    units[:, 0] += total * _UNIT - units.sum(axis=1)
-    return units
 
 
 def _refuse_telling(table: Table, cell: Codes) -> None:
