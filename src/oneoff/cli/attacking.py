@@ -47,6 +47,9 @@ def attack(
     categorical: options.Categorical = None,
     missing: options.SameMissing = None,
     rows: options.Rows = None,
+    ordered: options.Ordered = None,
+    dates: options.Dates = None,
+    prefix: options.Prefix = None,
     hierarchy: options.ReadHierarchy = None,
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
@@ -63,6 +66,9 @@ def attack(
         "missing": missing,
         "rows": rows,
         "hierarchies": options.pairs(hierarchy, "--hierarchy"),
+        "ordered": options.orders(ordered),
+        "dates": options.pairs(dates, "--dates"),
+        "prefix": options.names(prefix),
     }
     who = Attacker(tuple(options.names(columns)) or None, knows_links, knows_values)
     given = {} if model is None else {"model": model}

@@ -55,7 +55,7 @@ class Exact(Published):
         meant = np.ones(self.rows, dtype=np.bool_)
         for each in asked:
             j = self.place_of(each.column)
-            meant &= each.holds(self.quasi[j].labels)[self.codes[:, j]]
+            meant &= each.holds_for(self.quasi[j])[self.codes[:, j]]
         return meant
 
     @cached_property

@@ -10,13 +10,15 @@ import math
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue
+from oneoff.errors import BadValue, listing, nearest
+from oneoff.table import Attribute
+from oneoff.table.table import MISSING_LABEL
 
 __all__ = ["Condition", "Where", "conditions"]
 
@@ -56,8 +58,44 @@ class Condition:
             if wrong:
                 raise BadValue(f"{self.column!r} is asked for what is no number", allowed=_FINITE, got=_shown(value))
 
+    def holds_for(self, attribute: Attribute) -> npt.NDArray[np.bool_]:
+        """For which values of a column it is true; what is between two ordered categories is a matter of their order.
+
+        Whether a missing value is in a range nobody knows, so it is in none, and outside of none.
+        """
+        labels = attribute.labels
+        if self.among is not None or attribute.kind != "ordered":
+            return self.holds(labels)
+        missing: npt.NDArray[np.bool_] = np.asarray(labels == MISSING_LABEL, dtype=np.bool_)
+        known = labels[~missing].tolist()
+        ranked = replace(self, low=self._rank(known, self.low), high=self._rank(known, self.high))
+        found: npt.NDArray[np.bool_] = ranked.holds(np.arange(attribute.size, dtype=np.float64)) & ~missing
+        return found
+
+    def _rank(self, known: list[str], end: Any) -> float | None:
+        """The place of an end in an order; one that is none of its values lies between two, if these are numbers or
+        periods of time."""
+        if end is None:
+            return None
+        text = str(int(end)) if isinstance(end, float) and end.is_integer() else str(end)
+        if text in known:
+            return float(known.index(text))
+        for read in (float, _period):
+            try:
+                places, at = [read(label) for label in known], read(text)
+            except ValueError:
+                continue
+            if places == sorted(places):
+                return float(np.searchsorted(places, at)) - 0.5
+        raise BadValue(
+            f"{self.column!r} has an order, and {_shown(end)} is not in it",
+            allowed=listing(known, limit=20),
+            got=_shown(end),
+            hint=nearest(text, known),
+        )
+
     def holds(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """For which of the values it is true."""
+        """For which of these values it is true."""
         if self.among is not None:
             wanted = {self._like(labels, value) for value in self.among}
             found = np.array([self._like(labels, label) in wanted for label in labels.tolist()], dtype=np.bool_)
@@ -250,6 +288,13 @@ def _shown(value: Any) -> str:
     if isinstance(value, int) and abs(value) >= 10**_DIGITS:
         return f"a whole number of about {int(value.bit_length() * math.log10(2)):,} digits"
     return repr(value)[:_SHOWN]
+
+
+def _period(text: str) -> str:
+    """A date, or a month, a quarter or a year: such texts ascend as time does."""
+    if not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?|-Q[1-4])?", text):
+        raise ValueError
+    return text
 
 
 def _is_number(value: Any) -> bool:

@@ -174,7 +174,7 @@ class Published(ABC):
         wanted = np.ones(len(self.counts), dtype=np.bool_)
         for each in about_value:
             assert self.sensitive is not None
-            wanted &= each.holds(self.sensitive.labels)
+            wanted &= each.holds_for(self.sensitive)
         return self._count([each for each in asked if each not in about_value], wanted)
 
     def unknown_values(self, where: Where) -> list[str]:

@@ -99,7 +99,7 @@ def _covered(cell: Any, attribute: Attribute, texts: Sequence[str]) -> Flags | N
         return under
     if cell.endswith("*"):
         return np.array([text.startswith(cell.rstrip("*")) for text in texts])
-    return _between(cell, attribute)
+    return _between(cell, attribute, texts)
 
 
 def _same_number(cell: str, attribute: Attribute) -> Flags | None:
@@ -115,8 +115,14 @@ def _under(cell: str, attribute: Attribute, texts: Sequence[str]) -> Flags:
     return np.isin(texts, list(leaves))
 
 
-def _between(cell: str, attribute: Attribute) -> Flags | None:
-    """A range of numbers; `[20, 30[` and `[20, 30)` do not contain 30."""
+def _between(cell: str, attribute: Attribute, texts: Sequence[str]) -> Flags | None:
+    """A range of numbers; `[20, 30[` and `[20, 30)` do not contain 30. Of ordered categories, from one to another."""
+    if attribute.kind == "ordered":
+        ends = {f"[{low}, {high}]": (a, b) for a, low in enumerate(texts) for b, high in enumerate(texts) if a <= b}
+        if cell not in ends:
+            return None
+        place = np.arange(attribute.size)
+        return (ends[cell][0] <= place) & (place <= ends[cell][1])
     if attribute.labels.dtype.kind not in "if":
         return None
     bound, found = _BOUND.fullmatch(cell), _RANGE.fullmatch(cell)
