@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -60,11 +60,11 @@ class OrderedRanges(Ranges):
         return {"type": type_name(attribute)}
 
     @classmethod
-    def read(cls, described: dict[str, Any], frame: pyarrow.Table) -> tuple[Attribute, OrderedRanges]:
+    def read(cls, described: dict[str, Any], frame: pyarrow.Table) -> tuple[Attribute, Self]:
         from oneoff.releases.columns import codes, labels_of
 
         name, labels = described["name"], labels_of(described["order"], described["type"])
         low, high = (codes(frame[f"{name}_{end}"].combine_chunks(), labels) for end in ("min", "max"))
         if len(set(labels.tolist())) < len(labels) or (low > high).any():
             raise ValueError(f"a range of {name!r} ends before it begins, or its order names a value twice")
-        return Attribute(name, described["kind"], labels), OrderedRanges(low, high)
+        return Attribute(name, described["kind"], labels), cls(low, high)
