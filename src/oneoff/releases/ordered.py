@@ -14,6 +14,7 @@ from oneoff.releases.published import renamed
 from oneoff.releases.ranges import Ranges
 from oneoff.table import Attribute
 from oneoff.table.arrays import Flags, Floats, Ints, offsets
+from oneoff.table.table import MISSING_LABEL
 
 if TYPE_CHECKING:
     import pyarrow
@@ -52,6 +53,16 @@ class OrderedRanges(Ranges):
 
     def spans(self, attribute: Attribute) -> tuple[Ints, Ints, Ints]:
         return np.arange(len(self.low) + 1), self.low.astype(np.int64), self.high.astype(np.int64)
+
+    def texts(self, attribute: Attribute) -> list[str]:
+        """`[Fair, Good]`; what is missing is in no range, so it is named beside it."""
+        labels, missing = [str(label) for label in attribute.labels], attribute.has_missing
+        last = attribute.size - 1 - missing
+        beside = f" or {MISSING_LABEL}"
+        return [
+            labels[a] if a > last else f"[{labels[a]}, {labels[min(b, last)]}]{beside * (b > last)}"
+            for a, b in zip(self.low.tolist(), self.high.tolist(), strict=True)
+        ]
 
     def describe(self, attribute: Attribute) -> dict[str, Any]:
         """Their order says it all."""

@@ -33,6 +33,7 @@ MOST_CONDITIONS = 1_000
 _DIGITS = 300  # of a number in it
 _SHOWN = 200  # characters of it in a message
 _FINITE = f"numbers of at most {_DIGITS} digits, texts, dates"
+_TRUTHS = {"true": True, "false": False}
 _EXAMPLE = "e.g. age between 30 and 39 and disease in ('flu', 'cold')"
 
 
@@ -85,8 +86,9 @@ class Condition:
                 places, at = [read(label) for label in known], read(text)
             except ValueError:
                 continue
-            if places == sorted(places):
-                return float(np.searchsorted(places, at)) - 0.5
+            at = at[: len(known[0])] if isinstance(at, str) else at  # a day is in its month
+            if at in places or places == sorted(places):
+                return float(places.index(at)) if at in places else float(np.searchsorted(places, at)) - 0.5
         raise BadValue(
             f"{self.column!r} has an order, and {_shown(end)} is not in it",
             allowed=listing(known, limit=20),
@@ -147,6 +149,8 @@ class Condition:
             return number
         if isinstance(value, float) and value.is_integer():
             value = int(value)
+        if isinstance(value, bool) and labels.dtype.kind == "O":
+            return next((label for label in labels.tolist() if label.lower() == str(value).lower()), str(value))
         return str(value).lower() if labels.dtype.kind == "b" else str(value)
 
     def _comparable(self, labels: npt.NDArray[Any], end: Any) -> Any:
@@ -273,6 +277,8 @@ def _list(tokens: deque[tuple[str, Any]], text: str) -> Iterator[Any]:
 def _take(tokens: deque[tuple[str, Any]], text: str, kind: str, wanted: str) -> Any:
     found = tokens.popleft() if tokens else ("", "nothing")
     if found[0] == "name" and kind == "value":
+        if str(found[1]).lower() in _TRUTHS:
+            return _TRUTHS[found[1].lower()]
         raise _unreadable(text, f"texts stand in single quotes: '{found[1]}'")
     if found[0] != kind:
         raise _unreadable(text, f"there should be {wanted} instead of {found[1]!r}")

@@ -46,10 +46,11 @@ def _values(name: str, given: Sequence[str] | str) -> tuple[str, ...]:
     texts: Iterable[Any] = next(csv.reader([given], skipinitialspace=True), []) if isinstance(given, str) else given
     values = tuple(str(text).strip() for text in texts)
     twice = listing(sorted({value for value in values if values.count(value) > 1}))
-    if len(values) < 2 or "" in values or twice:
+    if len(values) < 2 or "" in values or twice or MISSING_LABEL in values[:-1]:
         raise BadValue(
             f"the order of {name!r} cannot be used",
-            allowed="at least two values, each once, from the least to the greatest: Poor,Fair,Good",
+            allowed="at least two values, each once, from the least to the greatest: Poor,Fair,Good; what is missing "
+            "is put after the last",
             got=f"{twice} more than once" if twice else listing(map(repr, values)),
         )
     return values
