@@ -33,6 +33,7 @@ from oneoff.table.coarser import with_level, with_other
 __all__ = ["choose", "foretold", "large_groups"]
 
 _RARE = 0.002  # of the rows: values that fewer have are proposed to be joined
+_LEVELS = 3  # of a hierarchy that are proposed
 _LARGE = 500  # people in a group that tells a recipient next to nothing about its members
 
 
@@ -200,9 +201,12 @@ def _coarser(table: Table, column: Attribute) -> Iterator[tuple[str, Table]]:
     """Fewer values, by what the column is."""
     if column.kind == "numeric":
         yield "--bins 50 (bins=50 in read_table) would protect 50 ranges instead", with_bins(table, 50)
-    elif column.hierarchy is not None and column.hierarchy.height > 2:
-        coarse = with_level(table, 1)
-        yield f"--level 1 (level=1 in read_table) would protect {_size(coarse)} labels of its hierarchy", coarse
+    elif column.hierarchy is not None:
+        for level in range(1, min(column.hierarchy.height, _LEVELS + 1)):
+            coarse = with_level(table, level)
+            many = f"{_size(coarse)} labels of its hierarchy"
+            if _size(coarse) > 1:
+                yield f"--level {level} (level={level} in read_table) would protect {many}", coarse
     elif column.hierarchy is None and (table.counts < _RARE * table.rows).sum() > 1:
         below = math.ceil(_RARE * table.rows)
         coarse = with_other(table, below)

@@ -132,7 +132,15 @@ def original_of(
     if path.is_file():
         job = read_job(str(path), given)
         return job.read_table() if table is not None or is_file(Path(job.input)) else None
-    return None if table is None else read_job(None, _columns(release, _said(given)) | given).read_table()
+    return None if table is None else read_job(None, _with(_columns(release, _said(given)), given)).read_table()
+
+
+def _with(found: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was found with what was given over it; by name where it names."""
+    more = {name: value for name, value in given.items() if value}
+    return found | {
+        name: {**found[name], **value} if isinstance(found.get(name), dict) else value for name, value in more.items()
+    }
 
 
 def _said(given: Mapping[str, Any]) -> list[str]:

@@ -72,7 +72,7 @@ def test_what_can_be_read_in_two_ways_is_refused() -> None:
 
 @pytest.mark.parametrize("bad", ["2020-02-30", "9999-99-99", "soon", "2020"])
 def test_what_is_no_date_is_refused(bad: str) -> None:
-    with pytest.raises(BadValue, match="no dates|no month has"):
+    with pytest.raises(BadValue, match=r"no dates|no month has"):
         read([*DAYS, bad], "day")
     assert read([*DAYS, bad], "year", na=[bad], missing="drop").rows == 3
     with pytest.raises(BadValue, match="of type double"):

@@ -35,7 +35,7 @@ def test_zeros_in_front_are_not_lost_and_lost_ones_are_not_guessed(tmp_path: Pat
     path.write_text("zip\n01234\n98101\n")
     table = read_table(path, quasi=["zip"], prefix=["zip"])
     assert table.quasi[0].labels.tolist() == ["01234", "98101"]
-    with pytest.raises(HierarchyError, match="may have lost zeros in front; .*4 to 5 digits"):
+    with pytest.raises(HierarchyError, match=r"may have lost zeros in front; .*4 to 5 digits"):
         tree([1234, 98101], "prefix")
 
 

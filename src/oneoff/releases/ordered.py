@@ -13,7 +13,7 @@ from oneoff.releases.predicate import Condition
 from oneoff.releases.published import renamed
 from oneoff.releases.ranges import Ranges
 from oneoff.table import Attribute
-from oneoff.table.arrays import Flags, Floats, Ints, offsets
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
 from oneoff.table.table import MISSING_LABEL
 
 if TYPE_CHECKING:
@@ -78,4 +78,12 @@ class OrderedRanges(Ranges):
         low, high = (codes(frame[f"{name}_{end}"].combine_chunks(), labels) for end in ("min", "max"))
         if len(set(labels.tolist())) < len(labels) or (low > high).any():
             raise ValueError(f"a range of {name!r} ends before it begins, or its order names a value twice")
+        if not _all_shown(low, high, len(labels)):
+            raise ValueError(f"a value of the order of {name!r} is never shown")
         return Attribute(name, described["kind"], labels), cls(low, high)
+
+
+def _all_shown(low: Codes, high: Codes, size: int) -> bool:
+    """Is every code in some range?"""
+    begun, ended = np.bincount(low, minlength=size + 1), np.bincount(high + 1, minlength=size + 1)
+    return bool((np.cumsum(begun - ended)[:size] > 0).all())

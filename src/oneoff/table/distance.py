@@ -1,7 +1,8 @@
 """How far apart two values of a quasi-identifier are, between 0 (equal) and 1 (as far as its values go).
 
-Numbers: |x - y| over the range, and ordered categories by their ranks. Categories with a hierarchy: the level of their lowest common ancestor over the height
-of the tree. Other categories: 0 or 1. (Paper 003, Definition 6 and section 4; the choice for categories is ours.)
+Numbers: |x - y| over the range, and ordered categories by their ranks. Categories with a hierarchy: the level of their
+lowest common ancestor over the height of the tree. Other categories: 0 or 1. (Paper 003, Definition 6 and section 4;
+the choice for categories is ours.)
 """
 
 from __future__ import annotations
