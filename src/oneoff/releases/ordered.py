@@ -66,9 +66,9 @@ class OrderedRanges(Ranges):
 
     def describe(self, attribute: Attribute) -> dict[str, Any]:
         """Their order says it all."""
-        from oneoff.releases.columns import type_name
+        from oneoff.releases.columns import order_of, type_name
 
-        return {"type": type_name(attribute)}
+        return {"type": type_name(attribute), **order_of(attribute)}
 
     @classmethod
     def read(cls, described: dict[str, Any], frame: pyarrow.Table) -> tuple[Attribute, Self]:
