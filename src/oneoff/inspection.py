@@ -141,6 +141,7 @@ class Queries:
     number: int
     attributes: int | None = None
     seed: int | None = None
+    weighted: bool = False
 
 
 @dataclass(frozen=True)
@@ -249,10 +250,10 @@ def measure_folder(
     return measured, None if queries is None else _query_errors(release, original, queries)
 
 
-def query_folder(folder: Folder, where: str) -> Answer:
-    """How many people have these properties? From the public half alone."""
+def query_folder(folder: Folder, where: str, weighted: bool = False) -> Answer:
+    """How many people have these properties, or what weight? From the public half alone."""
     release = load_release(folder)
-    estimate = release.count(where)
+    estimate = release.count(where, weighted=weighted)
     return Answer(where, estimate, release.unknown_values(where))
 
 
@@ -276,4 +277,5 @@ def _query_errors(release: Published, table: Table | None, queries: Queries) -> 
     seed = None if queries.seed is None else checked_seed(queries.seed)
     rng = np.random.default_rng(seed)  # noqa: TID251 - which counts are asked is no secret
     attributes = _COLUMNS_OF_A_QUERY if queries.attributes is None else queries.attributes
-    return aggregate_errors(release, table, random_aggregates(table, queries.number, attributes=attributes, rng=rng))
+    asked = random_aggregates(table, queries.number, attributes=attributes, rng=rng)
+    return aggregate_errors(release, table, asked, weighted=queries.weighted)

@@ -61,6 +61,7 @@ class Job(BaseModel):
     rows_are_people: bool = False
     per_person: str | None = None
     most_rows: int | None = None
+    weight: str | None = None
     ordered: dict[str, list[str]] = {}
     dates: dict[str, str] = {}
     prefix: list[str] = []
@@ -75,7 +76,7 @@ class Job(BaseModel):
 
         roles = ("quasi", "sensitive", "identifiers", "keep", "numeric", "categorical", "hierarchies", "missing")
         reading = ("rows", "encoding", "delimiter", "na", "bins", "level", "other_below", "decimal", "person",
-                   "household", "rows_are_people", "per_person", "ordered", "dates", "prefix")  # fmt: skip
+                   "household", "rows_are_people", "per_person", "weight", "ordered", "dates", "prefix")  # fmt: skip
         return read_table(self.input, **{name: getattr(self, name) for name in (*roles, *reading)})
 
     def chosen_seed(self) -> int | None:
@@ -160,6 +161,7 @@ def _columns(release: Published, said: Container[str]) -> dict[str, Any]:
         "keep": [attribute.name for attribute in getattr(release, "keep", ())],
         **declared_as(release.quasi, but=said),
         "rows_are_people": True,
+        "weight": None if release.weights is None else release.weights.name,
     }
 
 

@@ -28,6 +28,7 @@ from oneoff.table import Table
 from oneoff.table.classes import SMALL
 from oneoff.table.domain import with_domain
 from oneoff.table.parts import parted
+from oneoff.table.weights import telling
 from oneoff.utility import utility
 
 if TYPE_CHECKING:
@@ -190,6 +191,7 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
     refuse_unreachable(table, model)
     chosen, reason, options = choose(method, model, table, options)
     _refuse_persons(table, chosen, model)
+    _refuse_weights(table, chosen, model)
     given = _checked_options(chosen, options)
     if given.get("domain") is not None:
         table = with_domain(table, given.pop("domain"))
@@ -210,6 +212,31 @@ def _refuse_persons(table: Table, method: Method, model: Model) -> None:
         allowed="one row of each person: --per-person one, first:COLUMN or last:COLUMN (most_rows=1)",
         got=f"{table.rows:,} rows of {table.people:,} persons, at most {table.rows_per_person:,} each",
         hint=f"methods that do: {', '.join(others)}" if others else "no method does for this promise",
+    )
+
+
+def _refuse_weights(table: Table, method: Method, model: Model) -> None:
+    """Where records are single people, a weight beside them would be theirs."""
+    if table.weight is None or method.carries_weights:
+        return
+    others = [each.name for each in METHODS.values() if each.carries_weights and each.serves_promise(model)]
+    raise MethodMismatch(
+        f"releases of {method.name} carry no weights: they have no groups or cells to show means of",
+        allowed=", ".join(others) or "no method for this promise",
+        got=f"weights in {table.weight.name!r}",
+        hint="choose one of these, or leave the weight out",
+    )
+
+
+def _told_by_weights(table: Table, plan: Plan) -> str:
+    """What means of groups or cells may say beyond quasi-identifiers; only the steward is told."""
+    cells = plan.cells if isinstance(plan, Tally) else plan
+    told = telling(table, cells.group) if isinstance(cells, Partition) else None
+    if told is None or table.weight is None:
+        return ""
+    return (
+        f"weights go with the sensitive column: {told.sentence(table.weight.name)} than others of their group or cell, "
+        "so mean weights say something about values, which is in no promise"
     )
 
 
@@ -254,7 +281,7 @@ def _foreseen(order: _Order) -> list[str]:
 
 def _notices(order: _Order, foreseen: list[str], caution: str, plan: Plan) -> tuple[str, ...]:
     seeded = _SEEDED.get(order.method.form, "") if order.seeded else ""
-    said = [*foreseen, *(text for text in (caution, seeded) if text)]
+    said = [*foreseen, *(text for text in (caution, seeded, _told_by_weights(order.table, plan)) if text)]
     return (*order.table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally | Network) else ()))
 
 

@@ -68,6 +68,8 @@ __all__ = [
     "Sign",
     "TableFile",
     "Verbose",
+    "WeightColumn",
+    "Weighted",
     "job_options",
     "na_texts",
     "names",
@@ -114,6 +116,16 @@ PerPerson = Annotated[
 MostRows = Annotated[
     int | None,
     typer.Option(help="Publish at most so many rows of a person, drawn by chance; 5 for promises about values."),
+]
+WeightColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        help="The column that says how many people of a population a row stands for: published as means, for counts.",
+    ),
+]
+Weighted = Annotated[
+    bool, typer.Option("--weighted", help="Add up weights instead of people, where the release has mean weights.")
 ]
 Keep = Annotated[str | None, typer.Option(help="Columns to publish unchanged beside the sensitive one.")]
 Numeric = Annotated[str | None, typer.Option(help="Columns to read as numbers, whatever they look like.")]
@@ -307,7 +319,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     as_given = ("guarantee", "sensitive", "missing", "bins", "level", "other_below",
                 "method", "seed", "seed_file", "rows", "encoding",
                 "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out",
-                "person", "household", "rows_are_people", "per_person", "most_rows")  # fmt: skip
+                "person", "household", "rows_are_people", "per_person", "most_rows", "weight")  # fmt: skip
     return {
         "output": given["out"],
         "hierarchies": pairs(given["hierarchy"], "--hierarchy"),

@@ -71,6 +71,7 @@ def anonymize(
     rows_are_people: options.RowsArePeople = False,
     per_person: options.PerPerson = None,
     most_rows: options.MostRows = None,
+    weight: options.WeightColumn = None,
     keep: options.Keep = None,
     numeric: options.Numeric = None,
     categorical: options.Categorical = None,

@@ -40,6 +40,7 @@ def describe(release: Published) -> dict[str, Any]:
         "rows": release.rows,
         **({} if release.persons is None else {"persons": release.persons}),
         **release.describe_form(),
+        **({} if release.weights is None else {"weight": release.weights.describe()}),
         "sensitive": None if release.sensitive is None else describe_values(release.sensitive),
         "prior": [int(count) for count in release.counts],
         "caps": None if limits is None else _ceiling_texts(limits),

@@ -145,8 +145,13 @@ class Answers(NamedTuple):
     high: Floats | None = None
 
 
-def aggregate_errors(release: Published, table: Table, queries: Aggregates) -> AggregateErrors:
-    """How far the answers of a recipient are from the truth, and how far apart the bounds she can be sure of."""
+def aggregate_errors(
+    release: Published, table: Table, queries: Aggregates, *, weighted: bool = False
+) -> AggregateErrors:
+    """How far the answers of a recipient are from the truth, and how far apart the bounds she can be sure of.
+
+    weighted   everybody counts for their weight, and for what the mean weight of their group or cell is
+    """
     other = release.prior_is_exact and not np.array_equal(release.counts, table.counts)
     if other or release.rows != table.rows or len(release.quasi) != len(table.quasi):
         raise BadValue(
@@ -154,12 +159,20 @@ def aggregate_errors(release: Published, table: Table, queries: Aggregates) -> A
             allowed=f"the {release.rows:,} people and {len(release.quasi)} quasi-identifiers of the release",
             got=f"{table.rows:,} people and {len(table.quasi)} quasi-identifiers, or other sensitive values",
         )
+    if weighted and (release.weights is None or table.weight is None):
+        raise BadValue(
+            "there are no weights to count with",
+            allowed="a table that was read with weights, and a release that has means of them",
+            got="no weights in the " + ("table" if table.weight is None else "release"),
+        )
     numbers = _numbers(table)
     columns = [np.ascontiguousarray(column, dtype=np.int64) for column in table.codes.T]
-    truth = sums(columns, numbers[table.values], queries)
-    answer: Callable[[Any, Table, Floats, Aggregates], Answers]
+    each = table.weight.each if weighted and table.weight is not None else None
+    truth = sums(columns, numbers[table.values], queries, each)
+    answer: Callable[..., Answers]
     answer = of_kind("oneoff.utility", "answer", release, "no aggregates are answered from")
-    answers = answer(release, table, numbers, queries)
+    means = {"each": release.weights.mean} if weighted and release.weights is not None else {}
+    answers = answer(release, table, numbers, queries, **means)
     count = _errors(0, truth, answers, 0.0)
     if count is None:
         raise BadValue("no query has an answer", allowed="queries that mean somebody", hint="ask more queries")
@@ -206,6 +219,8 @@ def matching(columns: list[Ints], queries: Aggregates) -> Iterator[Flags]:
         yield np.logical_and.reduce(fits)
 
 
-def sums(columns: list[Ints], number: Floats, queries: Aggregates) -> Floats:
-    """[query]: the records that match and the sum of their numbers."""
-    return np.array([(np.count_nonzero(meant), number[meant].sum()) for meant in matching(columns, queries)])
+def sums(columns: list[Ints], number: Floats, queries: Aggregates, each: Floats | None = None) -> Floats:
+    """[query]: the records that match and the sum of their numbers; each counts for as much as it weighs."""
+    one = np.ones(len(number)) if each is None else each
+    of_all = one * number
+    return np.array([(one[meant].sum(), of_all[meant].sum()) for meant in matching(columns, queries)])

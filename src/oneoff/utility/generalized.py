@@ -134,8 +134,10 @@ def _covered(release: Generalized, table: Table) -> ColumnTallies:
     return ColumnTallies(columns, graph.covers.lengths, tuple(attribute.size for attribute in table.quasi))
 
 
-def answer(release: Generalized, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
-    """Of each box so many people are meant at least and at most, whoever they are."""
+def answer(
+    release: Generalized, table: Table, numbers: Floats, queries: Aggregates, each: Floats | None = None
+) -> Answers:
+    """Of each box so many people are meant at least and at most, whoever they are; with weights nothing is certain."""
     sums = _Sums.of(release.box, numbers[release.values], release.boxes)
     shown, size = _shown(release, table), release.people_in_box
     found = np.empty((3, len(queries), 2))
@@ -143,10 +145,11 @@ def answer(release: Generalized, table: Table, numbers: Floats, queries: Aggrega
     for first in range(0, len(queries), step):
         block = slice(first, first + step)
         part, least, most = _people(shown, size, queries, first, min(first + step, len(queries)))
-        found[0, block] = np.stack((part @ size, part @ sums.total), axis=1)
+        one = np.ones(len(size)) if each is None else each
+        found[0, block] = np.stack((part @ (size * one), part @ (sums.total * one)), axis=1)
         found[1, block] = np.stack((least.sum(axis=1), sums.lowest(least, most).sum(axis=1)), axis=1)
         found[2, block] = np.stack((most.sum(axis=1), sums.highest(least, most).sum(axis=1)), axis=1)
-    return Answers(*found)
+    return Answers(*found) if each is None else Answers(found[0])
 
 
 class _Sums(NamedTuple):
