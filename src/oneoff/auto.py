@@ -30,10 +30,11 @@ from oneoff.table import Attribute, Table
 from oneoff.table.bins import with_bins
 from oneoff.table.coarser import with_level, with_other
 
-__all__ = ["choose", "foretold", "large_groups"]
+__all__ = ["choose", "foretold", "large_groups", "many_values"]
 
 _RARE = 0.002  # of the rows: values that fewer have are proposed to be joined
 _LEVELS = 3  # of a hierarchy that are proposed
+_MANY = 200  # different sensitive values
 _LARGE = 500  # people in a group that tells a recipient next to nothing about its members
 
 
@@ -181,6 +182,21 @@ def large_groups(method: Method, model: Model, table: Table) -> str:
         f"{listing([column.labels[value]])}, so at least {_rounded_up(people):,} people must be in groups of "
         f"{_rounded_up(size):,} or more, which say little. {column.name!r} has {column.size:,} values: "
         f"{'; '.join(_ways_out(model, table))}"
+    )
+
+
+def many_values(model: Model, table: Table) -> str:
+    """What to say where hundreds of different values, each protected on its own, are rarely what a steward means."""
+    column = table.sensitive
+    if column is None or column.size <= _MANY or _identity_alone(model):
+        return ""
+    ways = [f"{said}{_then(model, coarser)}" for said, coarser in _coarser(table, column)]
+    if not ways:
+        return ""
+    what = "numbers" if column.kind == "numeric" else "values"
+    return (
+        f"{column.name!r} has {column.size:,} different {what}, and each is protected on its own, not those near it: "
+        f"{'; '.join(ways)}"
     )
 
 
