@@ -338,6 +338,27 @@ def _damaged(public: Path, name: str, column: str) -> bool:
     return False
 
 
+@pytest.mark.parametrize("method", ["mondrian", "tallies"])
+@pytest.mark.usefixtures("without_pictures")
+def test_descriptions_of_weights_that_make_no_sense_are_refused(tmp_path: Path, method: str) -> None:
+    oneoff.anonymize(_table(500), "beta-likeness:3", method=method, seed=1).write(tmp_path / "out")
+    path = tmp_path / "out/public/release.json"
+    described = json.loads(path.read_text())
+    name, spread = described["weight"]["name"], described["weight"]["spread"]
+    strange: list[Any] = [
+        None, 5, "weight", [], {}, {"name": name}, {"spread": spread}, {"name": "none", "spread": spread},
+        {"name": "age", "spread": spread}, {"name": name, "spread": "much"}, {"name": name, "spread": -1},
+        {"name": name, "spread": math.nan}, {"name": [name], "spread": spread}, {"name": name, "spread": None},
+    ]  # fmt: skip
+    for each in strange:
+        path.write_text(json.dumps(described | {"weight": each}))
+        with pytest.raises(DamagedRelease):
+            oneoff.load_release(tmp_path / "out")
+    path.write_text(json.dumps({key: value for key, value in described.items() if key != "weight"}))
+    with pytest.raises(DamagedRelease):
+        oneoff.load_release(tmp_path / "out")
+
+
 def test_a_mean_of_one_person_is_refused_and_found() -> None:
     with pytest.raises(BadValue, match="somebody's own weight"):
         _grouped(_small(), [0, 0, 0, 1, 1, 2])

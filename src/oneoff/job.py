@@ -69,6 +69,7 @@ class Job(BaseModel):
     raw_csv: bool = False
     overwrite: bool = False
     options: dict[str, bool | int | float | str | list[str]] = {}
+    max_suppressed: float | None = None
 
     def read_table(self) -> Table:
         """The table this job is about."""

@@ -15,17 +15,19 @@ COMMANDS = {
     "reproduce": ["--full", "--only", "--data", "--out", "--seed", "--verbose", "--json"],
     "anonymize": [
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
+        "--ordered", "--dates", "--prefix",
         "--hierarchy", "--missing", "--bins", "--level", "--other-below", "--person", "--household",
-        "--rows-are-people", "--per-person", "--most-rows", "--method", "--option", "--effort", "--seed",
-        "--seed-file", "--hold-out", "--rows",
+        "--rows-are-people", "--per-person", "--most-rows", "--weight", "--method", "--option", "--effort", "--seed",
+        "--seed-file", "--hold-out", "--max-suppressed", "--rows",
         "--encoding", "--delimiter", "--decimal", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken",
         "--sign", "--verbose", "--json",
     ],
-    "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--verbose", "--json"],
+    "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--dates", "--verbose", "--json"],
     "attack": [
         "--original", "--attack", "--control", "--earlier", "--columns", "--knows-links", "--knows-values", "--model",
-        "--quasi", "--sensitive", "--numeric", "--categorical", "--missing", "--rows", "--hierarchy", "--verbose",
-        "--json",
+        "--quasi", "--sensitive", "--numeric", "--categorical", "--missing", "--rows", "--hierarchy", "--person",
+        "--ordered", "--dates", "--prefix",
+        "--verbose", "--json",
     ],
     "verify": ["--key", "--verbose", "--json"],
     "check": [
@@ -33,10 +35,10 @@ COMMANDS = {
         "--verbose", "--json",
     ],
     "utility": [
-        "--table", "--hierarchy", "--domains", "--missing", "--rows", "--queries", "--attributes", "--seed",
-        "--verbose", "--json",
+        "--table", "--hierarchy", "--dates", "--domains", "--missing", "--rows", "--queries", "--attributes", "--seed",
+        "--weighted", "--verbose", "--json",
     ],
-    "query": ["--json"],
+    "query": ["--weighted", "--json"],
     "methods": ["--json"],
 }  # fmt: skip
 

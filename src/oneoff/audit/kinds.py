@@ -49,7 +49,8 @@ def audit(
     learnt = (LEARNT,) if _in_groups(verdict, release) else ()
     against = verdict.stands_against or release.against
     remarks = (*verdict.remarks, *learnt)
-    verdict = replace(verdict, stands_against=against, remarks=remarks)
+    left_out = 0 if table is None else release.suppressed  # without it, that is what a file says of itself
+    verdict = replace(verdict, stands_against=against, remarks=remarks, suppressed=left_out, persons=release.persons)
     if table is None or table.sensitive is None or verdict.problems or not is_seen(release):
         return verdict
     others = release.held_out_of(whole) if control is None and whole is not None else control

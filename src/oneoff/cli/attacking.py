@@ -51,6 +51,7 @@ def attack(
     dates: options.Dates = None,
     prefix: options.Prefix = None,
     hierarchy: options.ReadHierarchy = None,
+    person: options.Person = None,
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -66,6 +67,7 @@ def attack(
         "missing": missing,
         "rows": rows,
         "hierarchies": options.pairs(hierarchy, "--hierarchy"),
+        "person": person,
         "ordered": options.orders(ordered),
         "dates": options.pairs(dates, "--dates"),
         "prefix": options.names(prefix),

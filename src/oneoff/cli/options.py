@@ -38,6 +38,7 @@ __all__ = [
     "Keep",
     "Key",
     "Level",
+    "MaxSuppressed",
     "MeasuredHierarchy",
     "MethodName",
     "MethodOption",
@@ -232,6 +233,13 @@ HoldOut = Annotated[
         "attacks on the others are compared with.",
     ),
 ]
+MaxSuppressed = Annotated[
+    float | None,
+    typer.Option(
+        help="Outliers may be left out, at most this share of the people, e.g. 0.01, where the others then lose less: "
+        "chosen by quasi-identifiers alone.",
+    ),
+]
 
 # What goes out
 Out = Annotated[str | None, typer.Option("--out", help="Folder for the release; it must not exist.")]
@@ -319,7 +327,8 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     as_given = ("guarantee", "sensitive", "missing", "bins", "level", "other_below",
                 "method", "seed", "seed_file", "rows", "encoding",
                 "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out",
-                "person", "household", "rows_are_people", "per_person", "most_rows", "weight")  # fmt: skip
+                "person", "household", "rows_are_people", "per_person", "most_rows", "weight",
+                "max_suppressed")  # fmt: skip
     return {
         "output": given["out"],
         "hierarchies": pairs(given["hierarchy"], "--hierarchy"),

@@ -89,6 +89,7 @@ def anonymize(
     seed: options.Seed = None,
     seed_file: options.SeedFile = None,
     hold_out: options.HoldOut = None,
+    max_suppressed: options.MaxSuppressed = None,
     rows: options.Rows = None,
     encoding: options.JobEncoding = None,
     delimiter: options.Delimiter = None,

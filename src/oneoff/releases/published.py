@@ -43,6 +43,8 @@ class Published(ABC):
     private_half   private: makes the files that the steward keeps beside the links, by name
     held_out   private: the rows of the table that were left out; None when none was
     persons    how many people the rows are of, where somebody has several; None where every row is a person
+    suppressed   how many people were left out as outliers, chosen by quasi-identifiers alone
+    outliers   private: their rows of the table, which are among those held out; None where none is known
     weights    mean weights of groups or cells, where the table had weights and the kind of release carries them
     broken     private: why this release must not go out, empty when nothing speaks against it
     """
@@ -65,6 +67,8 @@ class Published(ABC):
     origin: str = "polars"
     private_half: Callable[[], PrivateFiles] = dict
     broken: str = ""
+    suppressed: int = 0
+    outliers: Ints | None = None
 
     # --- what a kind of release says about itself
 
@@ -142,11 +146,19 @@ class Published(ABC):
         """The people of the table who are in the release: not those who were held out of it, where that is known."""
         return table if self.held_out is None or not self._was(table) else table.part(inside(table.rows, self.held_out))
 
+    def with_outliers(self, table: Table) -> Table:
+        """The same people, and those who were suppressed: everybody who was to be published."""
+        if self.held_out is None or self.outliers is None or not self._was(table):
+            return self.people_in(table)
+        never = np.setdiff1d(self.held_out, self.outliers)
+        return table if len(never) == 0 else table.part(inside(table.rows, never))
+
     def held_out_of(self, table: Table) -> Table | None:
-        """Those who were left out, where that is known."""
+        """Those who were left out by chance, where that is known. Outliers are no control: others are not like them."""
         if self.held_out is None or not self._was(table):
             return None
         others = others_among(table, self.held_out)
+        others = others if self.outliers is None else np.setdiff1d(others, self.outliers)
         return table.take(others) if len(others) else None
 
     def _was(self, table: Table) -> bool:

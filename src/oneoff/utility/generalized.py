@@ -49,7 +49,7 @@ def measure(release: Generalized, table: Table | None, by: Yardsticks) -> Utilit
     )
 
 
-def _range_loss(attribute: Attribute, cells: Cells, size: int | None) -> Floats:
+def _range_loss(attribute: Attribute, cells: Cells, size: float | None) -> Floats:
     ends = cells.ends() if attribute.has_order else None
     if ends is None:
         return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
@@ -57,7 +57,7 @@ def _range_loss(attribute: Attribute, cells: Cells, size: int | None) -> Floats:
     return part if size is None else _ratio(part * attribute.span, size - 1)
 
 
-def _set_loss(domain: Attribute | None, attribute: Attribute, cells: Cells, size: int | None) -> Floats | None:
+def _set_loss(domain: Attribute | None, attribute: Attribute, cells: Cells, size: float | None) -> Floats | None:
     """None when a range was read back and the values that occur inside it are not known."""
     if cells.complete:
         return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
@@ -89,7 +89,7 @@ def _leaves(attribute: Attribute) -> int:
     return attribute.size if attribute.hierarchy is None else attribute.hierarchy.leaf_count
 
 
-def _count_loss(shown: npt.NDArray[Any], size: int) -> Floats:
+def _count_loss(shown: npt.NDArray[Any], size: float) -> Floats:
     return _ratio((shown - 1).astype(np.float64), size - 1)
 
 

@@ -42,7 +42,7 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
     )
 
 
-def _spread(attribute: Attribute, counts: Counts, domain: int | None) -> Floats:
+def _spread(attribute: Attribute, counts: Counts, domain: float | None) -> Floats:
     """How much of its domain each cell spans: numbers by width, an order by rank, others by how many occur."""
     low, high = counts.value[counts.start[:-1]], counts.value[counts.start[1:] - 1]
     if attribute.has_order:
