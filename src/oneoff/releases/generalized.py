@@ -108,7 +108,7 @@ class Generalized(Published):
     def labels_shown(self, j: int) -> npt.NDArray[Any]:
         return self.cells[j].categories(self.quasi[j])
 
-    def to_arrow(self) -> pyarrow.Table:
+    def _records(self) -> pyarrow.Table:
         import pyarrow as pa
 
         from oneoff.releases.columns import value_columns

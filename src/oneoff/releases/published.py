@@ -92,7 +92,7 @@ class Published(ABC):
         """What there is besides records, in two words."""
 
     @abstractmethod
-    def to_arrow(self) -> pyarrow.Table:
+    def _records(self) -> pyarrow.Table:
         """The published columns."""
 
     @abstractmethod
@@ -165,19 +165,35 @@ class Published(ABC):
         """Can it be the whole table, with those who were held out?"""
         return self.held_out is not None and table.rows == self.rows + len(self.held_out)
 
-    def to_polars(self) -> polars.DataFrame:
+    def to_arrow(self, *, flat: bool = False) -> pyarrow.Table:
+        """The published columns.
+
+        flat   without columns of lists, which some tools cannot read: a set is a text such as `{F, M}`, as in CSV files
+        """
+        return self._without_lists(self._records()) if flat else self._records()
+
+    def _without_lists(self, frame: pyarrow.Table) -> pyarrow.Table:
+        import pyarrow as pa
+
+        lists = [i for i, column in enumerate(frame.columns) if pa.types.is_list(column.type)]
+        texts = self.as_text(frame) if lists else frame
+        for i in lists:
+            frame = frame.set_column(i, frame.column_names[i], texts[frame.column_names[i]])
+        return frame
+
+    def to_polars(self, *, flat: bool = False) -> polars.DataFrame:
         import polars
 
-        frame = polars.from_arrow(self.to_arrow())
+        frame = polars.from_arrow(self.to_arrow(flat=flat))
         assert isinstance(frame, polars.DataFrame)
         return frame
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self, *, flat: bool = False) -> pandas.DataFrame:
         try:
             import pandas  # noqa: F401
         except ImportError:
             raise MissingPackage("pandas is not installed", hint="pip install pandas, or use to_polars()") from None
-        return self.to_arrow().to_pandas()
+        return self.to_arrow(flat=flat).to_pandas()
 
     def to_native(self) -> Any:
         """The same kind of frame the table was read from (polars for files)."""

@@ -115,7 +115,7 @@ class Tallied(Published):
 
     # --- files
 
-    def to_arrow(self) -> pyarrow.Table:
+    def _records(self) -> pyarrow.Table:
         """The plain rows."""
         return self._plain(self.codes, self.values, self.row_weight)
 
@@ -124,7 +124,12 @@ class Tallied(Published):
 
     def _imputed(self, rng: np.random.Generator) -> pyarrow.Table:
         noise = variance_of_sum(self.of_a_row, self.noisy.shape[1])
-        return self._drawn(*imputed_rows(self.fitted, noise, rng))
+        return self._drawn(*imputed_rows(self._with_trends, self.quasi, noise, rng))
+
+    @cached_property
+    def _with_trends(self) -> Regression:
+        noise = variance_of_sum(self.of_a_row, self.noisy.shape[1])
+        return regression(self.quasi, self.tallies, self.field, self.estimates, noise, trends=True)
 
     def _drawn(self, codes: Codes, values: Codes, cell: Ints) -> pyarrow.Table:
         return self._plain(codes, values, None if self.weights is None else self.weights.mean[cell])
