@@ -41,7 +41,9 @@ def test_flat_frames_have_no_lists_and_are_the_same_otherwise(kind: str) -> None
         assert name in lists or flat[name].equals(frame[name])
     for name in lists:
         sets = [sorted(str(value) for value in each) for each in frame[name].to_pylist()]
-        texts = [sorted(row) for row in csv.reader((each[1:-1] for each in flat[name].to_pylist()), skipinitialspace=True)]
+        texts = [
+            sorted(row) for row in csv.reader((each[1:-1] for each in flat[name].to_pylist()), skipinitialspace=True)
+        ]
         assert texts == sets
     assert release.to_polars(flat=True).equals(polars.from_arrow(flat))
     assert release.to_pandas(flat=True).equals(flat.to_pandas())
@@ -56,5 +58,3 @@ def test_a_set_is_written_as_in_a_csv_file(tmp_path: Any) -> None:
     assert flat.column_names == ["town", "age_min", "age_max", "group", "s"]
     written = pyarrow.csv.read_csv(release.write(tmp_path / "out", raw_csv=True) / "public" / "data.csv")
     assert written["town"].to_pylist() == flat["town"].to_pylist()
-
-

@@ -1,7 +1,7 @@
 """Tables that may have been: plain rows from another draw of all that a release with noise leaves open.
 
-Plain rows of a release follow its best estimates, so any two of them agree on what the noise got wrong, and what differs
-between them says nothing about that. An imputation first draws what noise and chance hide, as far as the public half
+Plain rows of a release follow its best estimates, so any two of them agree on what the noise got wrong, and what
+differs between them says nothing about that. An imputation first draws what noise and chance hide, as far as the public half
 tells (Rubin, *Multiple Imputation for Nonresponse in Surveys*, 1987, calls such imputations proper):
 
     counts of fields    with noise of the variance that was added, once more: the truth is as far off as that

@@ -55,7 +55,9 @@ class Pooled:
     def __repr__(self) -> str:
         """In a line where there is one number, as an array otherwise."""
         ends = f"{self.confidence:.0%} between {_text(self.low)} and {_text(self.high)}"
-        return f"<{_text(self.estimate)} with standard error {_text(self.error)}, {ends}, {self.imputations} imputations>"
+        return (
+            f"<{_text(self.estimate)} with standard error {_text(self.error)}, {ends}, {self.imputations} imputations>"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, or lists of these."""
@@ -114,7 +116,9 @@ def _refuse_misfits(found: Floats, spread: Floats, confidence: float) -> None:
     if (spread < 0).any():
         raise BadValue("some variances are below 0", allowed="squared standard errors")
     if not 0 < confidence < 1:
-        raise BadValue("confidence is a share", allowed="above 0 and below 1", got=str(confidence), hint="0.95 is usual")
+        raise BadValue(
+            "confidence is a share", allowed="above 0 and below 1", got=str(confidence), hint="0.95 is usual"
+        )
 
 
 def _plain(number: npt.NDArray[Any]) -> Number:
