@@ -14,7 +14,7 @@ import pytest
 import oneoff
 from tests.command_line import oneoff as run
 
-WORDS = "pain in the left knee since march after a fall from the stairs of her house".split()
+WORDS = ["pain", "left", "knee", "since", "march", "after", "fall", "stairs", "house", "doctor", "sees", "nothing"]
 
 
 def visits(rows: int = 400, seed: int = 1) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from oneoff.errors import BadValue
 
 
 def test_three_estimates_by_hand() -> None:
-    """W = 2, B = 4, T = 2 + 4/3 x 4 = 22/3; degrees 2 (1 + 2 / (16/3))^2 = 2 (11/8)^2; t lies between 3.182 and 2.776."""
+    """W = 2, B = 4, T = 2 + 4/3 x 4 = 22/3; degrees 2 (1 + 2 / (16/3))^2 = 3.78, so t lies between those of 3 and 4."""
     found = oneoff.pool([8, 10, 12], [1, 2, 3])
     assert (found.estimate, found.within, found.between, found.imputations) == (10, 2, 4, 3)
     assert found.error == pytest.approx(math.sqrt(22 / 3))

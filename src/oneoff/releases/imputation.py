@@ -1,8 +1,8 @@
 """Tables that may have been: plain rows from another draw of all that a release with noise leaves open.
 
 Plain rows of a release follow its best estimates, so any two of them agree on what the noise got wrong, and what
-differs between them says nothing about that. An imputation first draws what noise and chance hide, as far as the public half
-tells (Rubin, *Multiple Imputation for Nonresponse in Surveys*, 1987, calls such imputations proper):
+differs between them says nothing about that. An imputation first draws what noise and chance hide, as far as the
+public half tells (Rubin, *Multiple Imputation for Nonresponse in Surveys*, 1987, calls such imputations proper):
 
     counts of fields    with noise of the variance that was added, once more: the truth is as far off as that
     coefficients        of the fit, from what the counts leave open about them
@@ -127,7 +127,7 @@ def _possible(wanted: Floats, place: Floats) -> Floats:
     """Numbers of people [code, value] near the wanted ones, none below 0, with the sums of codes and, as nearly as can
     be, of values, and with the mean place of every value: what is below 0 is made up for by tilting the others."""
     size, total, moment = wanted.sum(axis=1), np.maximum(wanted.sum(axis=0), 0.0), place @ wanted
-    found = np.maximum(wanted, 0.0) + _LEAST * size[:, None]
+    found: Floats = np.maximum(wanted, 0.0) + _LEAST * size[:, None]
     for _ in range(_STEPS):
         level, tilt = _steps(found, place, total, moment)
         found *= np.exp(np.clip(level + np.outer(place, tilt), -1.0, 1.0))

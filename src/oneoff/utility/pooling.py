@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from oneoff.errors import BadValue
 from oneoff.table.arrays import Floats
@@ -55,9 +54,7 @@ class Pooled:
     def __repr__(self) -> str:
         """In a line where there is one number, as an array otherwise."""
         ends = f"{self.confidence:.0%} between {_text(self.low)} and {_text(self.high)}"
-        return (
-            f"<{_text(self.estimate)} with standard error {_text(self.error)}, {ends}, {self.imputations} imputations>"
-        )
+        return f"<{_text(self.estimate)} with standard error {_text(self.error)}, {ends}, of {self.imputations}>"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, or lists of these."""
@@ -89,8 +86,18 @@ def pool(estimates: Iterable[Any], variances: Iterable[Any] | None = None, *, co
     error = np.sqrt(total)
     reach = t.ppf((1 + confidence) / 2, degrees) * error
     estimate = found.mean(axis=0)
-    numbers = (estimate, error, estimate - reach, estimate + reach, degrees, within, between, missing)
-    return Pooled(*map(_plain, numbers), imputations=n, confidence=confidence)
+    return Pooled(
+        estimate=_plain(estimate),
+        error=_plain(error),
+        low=_plain(estimate - reach),
+        high=_plain(estimate + reach),
+        degrees=_plain(degrees),
+        within=_plain(within),
+        between=_plain(between),
+        missing=_plain(missing),
+        imputations=n,
+        confidence=confidence,
+    )
 
 
 def _numbers(given: Iterable[Any], name: str) -> Floats:
@@ -116,13 +123,11 @@ def _refuse_misfits(found: Floats, spread: Floats, confidence: float) -> None:
     if (spread < 0).any():
         raise BadValue("some variances are below 0", allowed="squared standard errors")
     if not 0 < confidence < 1:
-        raise BadValue(
-            "confidence is a share", allowed="above 0 and below 1", got=str(confidence), hint="0.95 is usual"
-        )
+        raise BadValue("confidence is a share", allowed="above 0 and below 1", got=str(confidence))
 
 
-def _plain(number: npt.NDArray[Any]) -> Number:
-    return float(number) if number.ndim == 0 else number
+def _plain(number: Any) -> Number:
+    return float(number) if np.ndim(number) == 0 else np.asarray(number, dtype=np.float64)
 
 
 def _text(number: Number) -> str:
