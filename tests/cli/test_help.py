@@ -39,6 +39,7 @@ COMMANDS = {
         "--weighted", "--verbose", "--json",
     ],
     "query": ["--weighted", "--json"],
+    "microdata": ["--out", "--copies", "--seed", "--csv", "--json"],
     "methods": ["--json"],
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars
+import pyarrow.parquet as pq
 import pytest
 
 import oneoff
@@ -14,6 +15,7 @@ from benchmarks.imputing import ANALYSES, columns_of, people, repeat
 from oneoff.errors import BadValue
 from oneoff.releases.imputation import _possible
 from oneoff.table.sample import SAMPLE_ROLES
+from tests.command_line import oneoff as run
 
 
 def released(guarantee: str, method: str, rows: int = 1500, **roles: Any) -> Any:
@@ -120,3 +122,18 @@ def test_the_table_of_the_measurement_is_what_it_says() -> None:
     design = np.stack([np.ones(2000), rows["age"], rows["sex"] == "M", rows["school"]], axis=1).astype(float)
     assert slope == pytest.approx(np.linalg.lstsq(design, rows["score"], rcond=None)[0][1])
     assert abs(slope - 0.04) < 4 * np.sqrt(variance)
+
+
+def test_the_command_writes_what_python_draws(tmp_path: Path) -> None:
+    release = released("beta-likeness:3", "tallies", rows=600)
+    public, out = release.write(tmp_path / "out") / "public", tmp_path / "deep" / "rows"
+    told = run("microdata", public, "--copies", 10, "--seed", 4, "--out", out, "--json").json
+    assert told == {"folder": str(out), "copies": 10, "files": [f"rows-{i:02}.parquet" for i in range(1, 11)]}
+    drawn = release.microdata(seed=4, n=10)
+    assert all(pq.read_table(out / name).equals(rows) for name, rows in zip(told["files"], drawn, strict=True))
+    again = run("microdata", public, "--out", out)
+    assert (again.status, "exists already" in again.err) == (2, True)
+    assert run("microdata", public, "--copies", 2, "--csv", "--seed", 4, "--out", tmp_path / "csv").status == 0
+    assert polars.read_csv(tmp_path / "csv" / "rows-2.csv").columns == drawn[0].column_names
+    assert run("microdata", public, "--copies", 0, "--out", tmp_path / "none").status == 2
+    assert not (tmp_path / "none").exists()
