@@ -14,6 +14,7 @@ from oneoff.errors import BadValue, UnknownColumn
 from oneoff.releases import Generalized, Published, Tallied
 from oneoff.releases.folder import load_release
 from oneoff.table import Table
+from oneoff.table.orders import declared_as
 from oneoff.table.paths import is_file, is_folder
 from oneoff.table.read import read_table
 
@@ -55,8 +56,7 @@ def _roles(table: Table) -> dict[str, Any]:
     return {
         "quasi": [attribute.name for attribute in table.quasi],
         "sensitive": None if table.sensitive is None else table.sensitive.name,
-        "numeric": [attribute.name for attribute in table.quasi if attribute.kind == "numeric"],
-        "categorical": [a.name for a in table.quasi if a.kind == "categorical" and a.hierarchy is None],
+        **declared_as(table.quasi),
         "hierarchies": {a.name: a.hierarchy for a in table.quasi if a.hierarchy is not None},
     }
 

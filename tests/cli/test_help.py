@@ -15,16 +15,18 @@ COMMANDS = {
     "reproduce": ["--full", "--only", "--data", "--out", "--seed", "--verbose", "--json"],
     "anonymize": [
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
+        "--ordered", "--dates", "--prefix",
         "--hierarchy", "--missing", "--bins", "--level", "--other-below", "--person", "--household",
         "--rows-are-people", "--per-person", "--most-rows", "--weight", "--method", "--option", "--effort", "--seed",
         "--seed-file", "--hold-out", "--max-suppressed", "--rows",
         "--encoding", "--delimiter", "--decimal", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken",
         "--sign", "--verbose", "--json",
     ],
-    "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--verbose", "--json"],
+    "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--dates", "--verbose", "--json"],
     "attack": [
         "--original", "--attack", "--control", "--earlier", "--columns", "--knows-links", "--knows-values", "--model",
         "--quasi", "--sensitive", "--numeric", "--categorical", "--missing", "--rows", "--hierarchy", "--person",
+        "--ordered", "--dates", "--prefix",
         "--verbose", "--json",
     ],
     "verify": ["--key", "--verbose", "--json"],
@@ -33,7 +35,7 @@ COMMANDS = {
         "--verbose", "--json",
     ],
     "utility": [
-        "--table", "--hierarchy", "--domains", "--missing", "--rows", "--queries", "--attributes", "--seed",
+        "--table", "--hierarchy", "--dates", "--domains", "--missing", "--rows", "--queries", "--attributes", "--seed",
         "--weighted", "--verbose", "--json",
     ],
     "query": ["--weighted", "--json"],

@@ -47,6 +47,9 @@ def attack(
     categorical: options.Categorical = None,
     missing: options.SameMissing = None,
     rows: options.Rows = None,
+    ordered: options.Ordered = None,
+    dates: options.Dates = None,
+    prefix: options.Prefix = None,
     hierarchy: options.ReadHierarchy = None,
     person: options.Person = None,
     verbose: options.Verbose = False,
@@ -65,6 +68,9 @@ def attack(
         "rows": rows,
         "hierarchies": options.pairs(hierarchy, "--hierarchy"),
         "person": person,
+        "ordered": options.orders(ordered),
+        "dates": options.pairs(dates, "--dates"),
+        "prefix": options.names(prefix),
     }
     who = Attacker(tuple(options.names(columns)) or None, knows_links, knows_values)
     given = {} if model is None else {"model": model}

@@ -28,6 +28,7 @@ from oneoff.releases.cells import Cells, NumericAs
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.microdata import ABOUT, PlainRows, draw_rows, read_rows, rows_table
 from oneoff.releases.nodes import Nodes
+from oneoff.releases.ordered import OrderedRanges
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import missing, reading
 from oneoff.releases.published import Published, with_values
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CELLS", "Generalized", "cells_of_groups", "generalize", "generalize_each", "load_graph"]
 
-CELLS: dict[str, type[Cells]] = {kind.shown_as: kind for kind in (Ranges, Sets, Nodes)}
+CELLS: dict[str, type[Cells]] = {kind.shown_as: kind for kind in (Ranges, OrderedRanges, Sets, Nodes)}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -175,10 +176,15 @@ class Generalized(Published):
 
     def _describe_quasi(self, attribute: Attribute, cells: Cells) -> dict[str, Any]:
         """Of a node only texts are shown, but tallies count values, which may be of another type."""
-        from oneoff.releases.columns import type_name
+        from oneoff.releases.columns import order_of, type_name
 
         named = {"name": attribute.name, "kind": attribute.kind, "shown_as": cells.shown_as}
-        return named | cells.describe(attribute) | ({} if self.tallies is None else {"type": type_name(attribute)})
+        return (
+            named
+            | order_of(attribute)
+            | cells.describe(attribute)
+            | ({} if self.tallies is None else {"type": type_name(attribute)})
+        )
 
     @classmethod
     def assemble(
@@ -270,7 +276,7 @@ class Generalized(Published):
         codes: dict[int, Flags] = {}
         for each in asked:
             j = self.place_of(each.column)
-            holds = each.holds(self.quasi[j].labels)
+            holds = each.holds_for(self.quasi[j])
             codes[j] = codes[j] & holds if j in codes else holds
         return codes
 
@@ -413,4 +419,6 @@ def cells_of_groups(attribute: Attribute, codes: Codes, members: Ragged, numeric
 def _way(attribute: Attribute, numeric_as: NumericAs) -> str:
     if attribute.hierarchy is not None:
         return Nodes.shown_as
-    return Sets.shown_as if attribute.kind == "categorical" else numeric_as
+    if not attribute.has_order or numeric_as == "set":
+        return Sets.shown_as
+    return Ranges.shown_as if attribute.kind == "numeric" else OrderedRanges.shown_as

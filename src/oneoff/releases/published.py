@@ -200,7 +200,7 @@ class Published(ABC):
         wanted = np.ones(len(self.counts), dtype=np.bool_)
         for each in about_value:
             assert self.sensitive is not None
-            wanted &= each.holds(self.sensitive.labels)
+            wanted &= each.holds_for(self.sensitive)
         count = self._weigh if weighted else self._count
         return count([each for each in asked if each not in about_value], wanted)
 

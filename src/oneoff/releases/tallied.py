@@ -281,7 +281,7 @@ class Tallied(Published):
         found: dict[int, Flags] = {}
         for each in asked:
             j = self.place_of(each.column)
-            holds = each.holds(self.quasi[j].labels)
+            holds = each.holds_for(self.quasi[j])
             found[j] = found[j] & holds if j in found else holds
         return found
 
