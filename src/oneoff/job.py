@@ -35,7 +35,7 @@ class Job(BaseModel):
     guarantee: str
     quasi: list[str]
     output: str | None = None
-    sensitive: str | None = None
+    sensitive: str | list[str] | None = None
     identifiers: list[str] = []
     keep: list[str] = []
     numeric: list[str] = []

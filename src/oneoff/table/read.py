@@ -20,7 +20,7 @@ import pyarrow as pa
 from oneoff.errors import BadValue, EmptyTable, MissingValues, RoleConflict, UnknownColumn, listing, nearest
 from oneoff.table.arrays import Codes
 from oneoff.table.bins import with_bins
-from oneoff.table.coarser import with_level, with_other
+from oneoff.table.coarser import in_each_column, with_level, with_other
 from oneoff.table.columns import MISSING_LABEL, Column, attribute_of, column_of, rows_of, with_category
 from oneoff.table.hierarchy import Hierarchy, read_hierarchy
 from oneoff.table.owners import (
@@ -45,7 +45,7 @@ def read_table(
     source: Any,
     *,
     quasi: Iterable[str] | str,
-    sensitive: str | None = None,
+    sensitive: Iterable[str] | str | None = None,
     identifiers: Iterable[str] | str = (),
     keep: Iterable[str] | str = (),
     numeric: Iterable[str] | str = (),
@@ -118,7 +118,7 @@ def read_table(
         owners = [None if name is None else person_codes(columns[name]) for name in (person, household)]
         table = replace(table, person=owners[0], household=owners[1]).take(np.arange(table.rows))
     for given, coarser in ((bins, with_bins), (level, with_level), (other_below, with_other)):
-        table = table if given is None else coarser(table, given)
+        table = table if given is None else in_each_column(table, coarser, given)
     return table
 
 
@@ -192,7 +192,7 @@ def _refuse_missing(columns: Mapping[str, Column], schema: Schema) -> None:
 
 
 def _protected(schema: Schema) -> tuple[str, ...]:
-    return (*schema.quasi, *schema.columns("sensitive"))
+    return (*schema.quasi, *schema.columns("sensitive"), *schema.beside)
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -262,10 +262,11 @@ def _assemble(
         finished[name] = attribute, codes
     finished |= {name: attribute_of(columns[name]) for name in schema.keep}
     quasi, codes = _stack([finished[name] for name in schema.quasi])
-    keep, kept = _stack([finished[name] for name in schema.keep])
+    keep, kept = _stack([finished[name] for name in (*schema.beside, *schema.keep)])
     _refuse_reserved_names(quasi, (*_protected(schema), *schema.keep))
     sensitive, values = finished[schema.sensitive] if schema.sensitive else (None, np.zeros(len(codes), np.int32))
-    return Table(quasi, codes, sensitive, values, keep, kept if keep else None, tuple(notices), origin, dropped_rows)
+    table = Table(quasi, codes, sensitive, values, keep, kept if keep else None, tuple(notices), origin, dropped_rows)
+    return replace(table, besides=schema.beside)
 
 
 def _looks_like_codes(attribute: Attribute) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -106,6 +107,7 @@ class Table:
     kept[i, j]   code of person i in kept column j; -1 where it is missing
     person[i]    whose row i is, where somebody has several; None where every row is a person
     household[i] which household row i is of, where promises about identity count households; None where they do not
+    besides      names of the sensitive columns beside the first; their codes are among those of the kept ones
     """
 
     quasi: tuple[Attribute, ...]
@@ -119,6 +121,7 @@ class Table:
     dropped_rows: int = 0
     person: Ints | None = None
     household: Ints | None = None
+    besides: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         rows = self.codes.shape[0]
@@ -133,7 +136,7 @@ class Table:
     def __repr__(self) -> str:
         """Without a single value: tables end up in notebooks and logs."""
         quasi = ", ".join(attribute.name for attribute in self.quasi)
-        sensitive = "nothing sensitive" if self.sensitive is None else f"sensitive {self.sensitive.name}"
+        sensitive = f"sensitive {', '.join(self.sensitive_names)}" if self.sensitive_names else "nothing sensitive"
         who = f"{self.rows} people" if self.person is None else f"{self.rows} rows of {self.people} people"
         return f"<Table of {who}; quasi {quasi}; {sensitive}>"
 
@@ -180,6 +183,55 @@ class Table:
     def attribute(self, name: str) -> Attribute:
         """The quasi-identifier of that name."""
         return self.quasi[self.place(name)]
+
+    @property
+    def sensitive_names(self) -> tuple[str, ...]:
+        """The columns that must stay private."""
+        return () if self.sensitive is None else (self.sensitive.name, *self.besides)
+
+    def of_column(self, name: str) -> Table:
+        """The same people with one of the sensitive columns only, or with several as one (`diag*stay`)."""
+        attribute, values = self._sensitive_of(name)
+        kept = [j for j, each in enumerate(self.keep) if each.name not in self.besides]
+        others = None if self.kept is None or not kept else np.ascontiguousarray(self.kept[:, kept])
+        keep = tuple(self.keep[j] for j in kept)
+        return replace(self, sensitive=attribute, values=values, keep=keep, kept=others, besides=())
+
+    def _sensitive_of(self, name: str) -> tuple[Attribute | None, Codes]:
+        if self.sensitive is None or name == self.sensitive.name:
+            return self.sensitive, self.values
+        if name in self.besides:
+            return self._kept([each.name for each in self.keep].index(name))
+        single = [self._sensitive_of(part) for part in self._columns_in(name)]
+        return _together(name, [(each, codes) for each, codes in single if each is not None])
+
+    def _columns_in(self, name: str) -> tuple[str, ...]:
+        """Those that `diag*stay` joins."""
+        parts = tuple(name.split("*"))
+        for part in parts if len(parts) > 1 else (name,):
+            if part not in self.sensitive_names or len(parts) == 1:
+                raise UnknownColumn(
+                    f"{part!r} is not a sensitive column of the table",
+                    allowed=listing(self.sensitive_names),
+                    hint=nearest(part, self.sensitive_names),
+                )
+        return parts
+
+    def with_column(self, single: Table) -> Table:
+        """With the sensitive column of another table of the same people in place of the one of its name."""
+        assert single.sensitive is not None
+        name, notices = single.sensitive.name, single.notices
+        if name not in self.besides:
+            return replace(self, sensitive=single.sensitive, values=single.values, notices=notices)
+        assert self.kept is not None
+        j, kept = [attribute.name for attribute in self.keep].index(name), self.kept.copy()
+        kept[:, j] = single.values
+        keep = (*self.keep[:j], single.sensitive, *self.keep[j + 1 :])
+        return replace(self, keep=keep, kept=kept, notices=notices)
+
+    def _kept(self, j: int) -> tuple[Attribute, Codes]:
+        assert self.kept is not None
+        return self.keep[j], np.ascontiguousarray(self.kept[:, j])
 
     def column(self, name: str) -> tuple[Attribute, Codes]:
         """The quasi-identifier of that name, and everybody's code in it."""
@@ -232,6 +284,15 @@ class Table:
                 hint=nearest(str(name), names),
             )
         return names.index(name)
+
+
+def _together(name: str, columns: Sequence[tuple[Attribute, Codes]]) -> tuple[Attribute, Codes]:
+    """Several columns as one, over all combinations of their values: which ones occur is not told by the domain."""
+    sizes = [attribute.size for attribute, _ in columns]
+    codes = np.ravel_multi_index([each for _, each in columns], sizes).astype(np.int32)
+    texts = [list(map(str, attribute.labels.tolist())) for attribute, _ in columns]
+    labels = np.array([" * ".join(each) for each in product(*texts)], dtype=object)
+    return Attribute(name, "categorical", labels), codes
 
 
 def _numbered(owner: Ints) -> Ints | None:
