@@ -144,12 +144,10 @@ def _why_no_tallies(table: Table, options: Mapping[str, Any]) -> str:
 
 def foretold(method: str, model: Model, table: Table) -> float | None:
     """What a typical count is likely to be off by, relative to it; None where nothing is foretold."""
-    people, values = table.rows, len(table.counts)
+    people = table.rows
     if method == "tallies":
-        epsilon = usable_epsilon(table, model)
-        if epsilon is None:
-            return None
-        return float(1.4 * people**-0.48 * values**0.36 * min(epsilon / table.rows_per_person, 3.0) ** -0.35)
+        each = foretold_each(model, table)
+        return None if each is None else max(each.values())
     if method == "mondrian" and _identity_alone(model):
         return float(1.2 * (_least_size(model, table) / people) ** 0.5)
     limits = model.caps(table.counts)
@@ -158,6 +156,15 @@ def foretold(method: str, model: Model, table: Table) -> float | None:
     shares = Prior.of(table.counts).shares
     needed = sum(float(p / c) for p, c in zip(shares, limits.ceiling, strict=True) if p > 0)
     return float(0.165 * people**-0.2 * max(needed, _least_size(model, table)) ** 0.64)
+
+
+def foretold_each(model: Model, table: Table) -> dict[str, float] | None:
+    """The same of tallies, for everything that they count with noise of its own."""
+    usable = usable_epsilon(table, model)
+    if usable is None:
+        return None
+    spread, rows = 1.4 * table.rows**-0.48, table.rows_per_person
+    return {name: float(spread * m**0.36 * min(epsilon / rows, 3.0) ** -0.35) for name, (m, epsilon) in usable.items()}
 
 
 def large_groups(method: Method, model: Model, table: Table) -> str:

@@ -20,8 +20,8 @@ from oneoff.mechanisms.privbayes import privbayes
 from oneoff.mechanisms.tallies import tallies
 from oneoff.models import EXAMPLES, DeltaProbability, KAnonymity, Model, parse
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
-from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
-from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally
+from oneoff.plans import Channel, Cover, Links, Network, Partition, Tallies, Tally
+from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally, tally_each
 from oneoff.releases.synthetic import synthesize
 from oneoff.table import Table
 
@@ -40,7 +40,7 @@ class Method:
     """
 
     name: str
-    run: Callable[..., Partition | Links | Channel | Cover | Tally | Network]
+    run: Callable[..., Partition | Links | Channel | Cover | Tally | Tallies | Network]
     output: str
     serves: frozenset[str]
     summary: str
@@ -188,6 +188,7 @@ RELEASES: dict[tuple[str, str], Callable[..., Published]] = {
     ("perturbed", "Channel"): perturb,
     ("masked", "Cover"): mask,
     ("tallied", "Tally"): tally,
+    ("tallied", "Tallies"): tally_each,
     ("synthetic", "Network"): synthesize,
 }
 

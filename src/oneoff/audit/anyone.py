@@ -82,10 +82,23 @@ class Words:
 
     chance    what nobody can see, to be read after "that"
     checked   what anybody can check, to be read after "What was checked:"
+    parts     of several sensitive columns: what each has of epsilon
     """
 
     chance: str
     checked: str
+    parts: tuple[tuple[str, float], ...] = ()
+
+    def moves(self, epsilon: float) -> str:
+        """How far a person's own values move odds, and whose: to be read before what becomes of a belief."""
+        fold = f"anybody's odds about that person at most {_fold(epsilon)}"
+        if not self.parts:
+            return f"A person's own value changes {fold} (epsilon {epsilon:.3g}), whatever they know"
+        split = " + ".join(f"{part:.3g} for the counts of {name!r}" for name, part in self.parts)
+        return (
+            f"A person's own values in all sensitive columns together change {fold} (epsilon {epsilon:.3g}: {split}), "
+            "whatever they know, that person's other values included"
+        )
 
 
 def remarks(epsilon: float, allowed: float, odds: Odds, words: Words) -> tuple[str, ...]:
@@ -93,12 +106,12 @@ def remarks(epsilon: float, allowed: float, odds: Odds, words: Words) -> tuple[s
 
     allowed   what the promise allows epsilon to be
     """
+    column = f" of {odds.sensitive.name!r}" if words.parts else ""
     return (
-        f"A person's own value changes anybody's odds about that person at most {_fold(epsilon)} (epsilon "
-        f"{epsilon:.3g}), whatever they know{odds.sentence(epsilon)}.",
+        f"{words.moves(epsilon)}{odds.sentence(epsilon, column)}.",
         "What the table shows of people like them, it shows with or without them; that is not bounded, and is the "
         "point of publishing.",
-        _totals(epsilon, kept=2 * epsilon <= allowed),
+        _totals(epsilon, column, kept=2 * epsilon <= allowed),
         f"What was checked: {words.checked}. That {words.chance} cannot be seen in any file: it is a promise of the "
         f"method, taken on trust.{_ESTIMATED * odds.estimated}",
     )
@@ -112,7 +125,7 @@ class Odds:
     sensitive: Attribute
     estimated: bool
 
-    def sentence(self, epsilon: float) -> str:
+    def sentence(self, epsilon: float, column: str = "") -> str:
         """What the belief in the rarest and in the most common value can become; nothing where there is only one."""
         people = np.array(self.prior.count)
         if (people > 0).sum() < 2:
@@ -120,7 +133,7 @@ class Odds:
         if self.estimated:  # beliefs of two sizes stand for those of values whose shares are not known
             return _becoming((0.01, "", ""), (0.1, "", ""), epsilon)
         rarest, common = int(np.where(people > 0, people, people.max() + 1).argmin()), int(people.argmax())
-        names = [f" in '{listing([self.sensitive.labels[v]], width=40)}', which" for v in (rarest, common)]
+        names = [f" in '{listing([self.sensitive.labels[v]], width=40)}'{column}, which" for v in (rarest, common)]
         shares = [float(people[v] / people.sum()) for v in (rarest, common)]
         return _becoming((shares[0], names[0], " the fewest have,"), (shares[1], names[1], " most have,"), epsilon)
 
@@ -139,8 +152,8 @@ def _fold(epsilon: float) -> str:
     return "infinitely" if epsilon > _TOO_MUCH else f"{math.exp(epsilon):.3g}-fold"
 
 
-def _totals(epsilon: float, *, kept: bool) -> str:
-    who, twice = "Somebody who knows exactly how many people have each value", _fold(2 * epsilon)
+def _totals(epsilon: float, column: str, *, kept: bool) -> str:
+    who, twice = f"Somebody who knows exactly how many people have each value{column}", _fold(2 * epsilon)
     if kept:
         return f"{who} and nothing else gains at most {twice}, which the promise allows, too."
     return (

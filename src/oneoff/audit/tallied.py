@@ -7,7 +7,7 @@ at hand, with the table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +33,10 @@ __all__ = ["judge", "seen"]
 _WORDS = Words(
     "noise was drawn as described",
     "epsilon against the promise, the sizes of cells, and that tallies, counts, totals and rows agree with one another",
+)
+_OF_ALL = (
+    "Every sensitive column is held to the epsilon of all counts together, however columns go together: whoever knows "
+    "a person's values in some of them gains no more about the others from what that person added to the counts."
 )
 
 
@@ -71,9 +75,20 @@ def judge(release: Tallied, table: Table | None, model: Model, before: Risk | No
         risk_after=risk_of_classes(seen.alike.size),
         risk_before=before,
         epsilon=release.epsilon,
-        remarks=remarks(release.epsilon, allowed, seen.odds, _WORDS),
+        remarks=_said(release, allowed, seen),
         _people=_per_person(release, model, seen),
     )
+
+
+def _said(release: Tallied, allowed: float, seen: _Seen) -> tuple[str, ...]:
+    """What epsilon means; of several sensitive columns, that it is of all of them."""
+    if release.part is None:
+        return remarks(release.epsilon, allowed, seen.odds, _WORDS)
+    checked = f"that the epsilons of columns add up to no more than epsilon, {_WORDS.checked}"
+    odds, alike, *others = remarks(
+        release.epsilon, allowed, seen.odds, replace(_WORDS, checked=checked, parts=release.part.parts)
+    )
+    return odds, _OF_ALL, alike, *others
 
 
 def _shares(release: Tallied, table: Table | None, exact: Ints | None) -> tuple[Prior, bool]:

@@ -25,6 +25,8 @@ class Estimate:
     error       standard error; None where the spread inside a record's ranges is not known
     low, high   an interval for the true number: certain for generalized records, 95 % otherwise
     certain     is it?
+    independent   columns that were taken to have nothing to do with each other inside a cell; the interval holds
+                however they go together
     """
 
     count: float
@@ -33,10 +35,18 @@ class Estimate:
     low: float
     high: float
     certain: bool
+    independent: tuple[str, ...] = ()
 
     def sentence(self) -> str:
         sure = "certainly" if self.certain else "with 95 % confidence"
-        return f"about {self.count:,.1f} people; {sure} between {self.low:,.1f} and {self.high:,.1f}"
+        between = f"{sure} between {self.low:,.1f} and {self.high:,.1f}"
+        if self.independent:
+            names = " and ".join(map(repr, self.independent))
+            return (
+                f"about {self.count:,.1f} people, if {names}, which were not counted together, have nothing to do with "
+                f"each other inside a cell; however they go together, {between}"
+            )
+        return f"about {self.count:,.1f} people; {between}"
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -46,6 +56,7 @@ class Estimate:
             "low": self.low,
             "high": self.high,
             "certain": self.certain,
+            **({"independent": list(self.independent)} if self.independent else {}),
         }
 
 
