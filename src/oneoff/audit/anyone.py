@@ -106,9 +106,14 @@ def remarks(epsilon: float, allowed: float, odds: Odds, words: Words) -> tuple[s
 
     allowed   what the promise allows epsilon to be
     """
+    moved, becoming = words.moves(epsilon), odds.sentence(epsilon)
     column = f" of {odds.sensitive.name!r}" if words.parts else ""
+    if words.parts:  # the first is said once, the second of each column
+        first = (f"{moved}.", *([f"Of {odds.sensitive.name!r}: {becoming}."] if becoming else []))
+    else:
+        first = (f"{moved}{'; ' * bool(becoming)}{becoming}.",)
     return (
-        f"{words.moves(epsilon)}{odds.sentence(epsilon, column)}.",
+        *first,
         "What the table shows of people like them, it shows with or without them; that is not bounded, and is the "
         "point of publishing.",
         _totals(epsilon, column, kept=2 * epsilon <= allowed),
@@ -125,7 +130,7 @@ class Odds:
     sensitive: Attribute
     estimated: bool
 
-    def sentence(self, epsilon: float, column: str = "") -> str:
+    def sentence(self, epsilon: float) -> str:
         """What the belief in the rarest and in the most common value can become; nothing where there is only one."""
         people = np.array(self.prior.count)
         if (people > 0).sum() < 2:
@@ -133,7 +138,7 @@ class Odds:
         if self.estimated:  # beliefs of two sizes stand for those of values whose shares are not known
             return _becoming((0.01, "", ""), (0.1, "", ""), epsilon)
         rarest, common = int(np.where(people > 0, people, people.max() + 1).argmin()), int(people.argmax())
-        names = [f" in '{listing([self.sensitive.labels[v]], width=40)}'{column}, which" for v in (rarest, common)]
+        names = [f" in '{listing([self.sensitive.labels[v]], width=40)}', which" for v in (rarest, common)]
         shares = [float(people[v] / people.sum()) for v in (rarest, common)]
         return _becoming((shares[0], names[0], " the fewest have,"), (shares[1], names[1], " most have,"), epsilon)
 
@@ -143,7 +148,7 @@ def _becoming(one: tuple[float, str, str], other: tuple[float, str, str], epsilo
     (p, value, few), (q, another, many) = one, other
     low, high = (f"{100 * highest_belief(share, epsilon):.3g}%" for share in (p, q))
     return (
-        f"; a belief of {100 * p:.3g}%{value}{few} becomes at most {low}, and one of {100 * q:.3g}%{another}{many} at "
+        f"a belief of {100 * p:.3g}%{value}{few} becomes at most {low}, and one of {100 * q:.3g}%{another}{many} at "
         f"most {high}"
     )
 

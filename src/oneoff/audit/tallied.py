@@ -85,10 +85,9 @@ def _said(release: Tallied, allowed: float, seen: _Seen) -> tuple[str, ...]:
     if release.part is None:
         return remarks(release.epsilon, allowed, seen.odds, _WORDS)
     checked = f"that the epsilons of columns add up to no more than epsilon, {_WORDS.checked}"
-    odds, alike, *others = remarks(
-        release.epsilon, allowed, seen.odds, replace(_WORDS, checked=checked, parts=release.part.parts)
-    )
-    return odds, _OF_ALL, alike, *others
+    words = replace(_WORDS, checked=checked, parts=release.part.parts)
+    first, *others = remarks(release.epsilon, allowed, seen.odds, words)
+    return first, _OF_ALL, *others
 
 
 def _shares(release: Tallied, table: Table | None, exact: Ints | None) -> tuple[Prior, bool]:
