@@ -216,7 +216,8 @@ def _importance(table: Table, public: Any) -> Floats:
     """How much finer to cut each column; by public information, for the values of this table play no part.
 
     The fourth root of the part of chi-square that a column explains: more would leave the other columns uncut, which
-    hold the people of a field apart in what is not known to go with values.
+    hold the people of a field apart in what is not known to go with values. Of several sensitive columns the one that
+    it goes with most.
     """
     if public is None:
         return np.ones(len(table.quasi))
@@ -226,8 +227,10 @@ def _importance(table: Table, public: Any) -> Floats:
             allowed="a table of other people with the same columns, or an earlier release",
             got="a list of cuts" if isinstance(public, Mapping) else type(public).__name__,
         )
-    explained = np.array([_explained(public, attribute.name) for attribute in table.quasi])
-    found: Floats = np.maximum(explained / explained.max(), _LEAST_IMPORTANCE) ** 0.25
+    columns = [public.of_column(name) for name in public.sensitive_names] if public.besides else [public]
+    explained = np.array([[_explained(each, attribute.name) for attribute in table.quasi] for each in columns])
+    most = (explained / explained.max(axis=1, keepdims=True)).max(axis=0)
+    found: Floats = np.maximum(most, _LEAST_IMPORTANCE) ** 0.25
     return found
 
 

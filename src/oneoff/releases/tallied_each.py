@@ -192,6 +192,14 @@ class TalliedEach(Published):
         rng = np.random.default_rng(seed)  # noqa: TID251 - anybody may draw from what is public
         return self._plain(*plain_rows([each.fitted for each in self._each], rng))
 
+    def plain_people(self) -> Table:
+        """The plain rows as a table."""
+        single = [self.of_column(name) for name in self.sensitive_names]
+        beside = tuple(each.sensitive for each in single[1:] if each.sensitive is not None)
+        values = [each.values.copy() for each in single if isinstance(each, Tallied)]
+        kept = np.stack(values[1:], axis=1)
+        return Table(self.quasi, self.codes.copy(), self.sensitive, values[0], beside, kept, besides=self.besides)
+
     def _plain(self, codes: Codes, dealt: Sequence[Codes]) -> pyarrow.Table:
         import pyarrow as pa
 
