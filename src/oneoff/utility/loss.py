@@ -63,12 +63,12 @@ class Utility:
     columns: Mapping[str, Utility] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        single = asdict(replace(self, columns={}))
         counted = None if self.count_error is None else self.count_error.as_dict()
-        return single | {
-            "count_error": counted,
-            "columns": {name: each.as_dict() for name, each in self.columns.items()},
-        }
+        single = asdict(replace(self, columns={})) | {"count_error": counted}
+        del single["columns"]
+        return single | (
+            {"columns": {name: each.as_dict() for name, each in self.columns.items()}} if self.columns else {}
+        )
 
     def sentence(self) -> str:
         """What a typical count is off by, then what was blurred."""
