@@ -25,7 +25,7 @@ from typing import Any
 from oneoff.catalog import METHODS, Method, named
 from oneoff.errors import OneoffError, listing
 from oneoff.mechanisms.tallies import usable_epsilon
-from oneoff.models import LDiversity, Model, Prior
+from oneoff.models import LDiversity, Model, Prior, by_column
 from oneoff.table import Attribute, Table
 from oneoff.table.bins import with_bins
 from oneoff.table.coarser import with_level, with_other
@@ -78,6 +78,8 @@ def _best(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Metho
             f"insider, and a recipient can verify its groups alone; {_at_most(foretold('mondrian', model, table))}. "
             "freeform and packing blur less, but the one has no groups to verify, and the other is never chosen unasked"
         )
+    if table.besides:
+        return _for_columns(model, table, options)
     if table.person is not None and METHODS["tallies"].serves_persons(model):
         return METHODS["tallies"], (
             "people have several rows, and only tallies hide all values of a person; "
@@ -95,6 +97,27 @@ def _best(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Metho
         "promise and loses less than hilbert"
     )
 
+
+def _for_columns(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Method, str]:
+    """Several sensitive columns: as one where that is promised; otherwise those who keep a promise for each."""
+    single = by_column(table, model)
+    if len(single) == 1:
+        return _best(single[0][1], single[0][0], options)
+    if _serves("tallies", model, table, options):
+        return METHODS["tallies"], _WITHOUT_CHOICE["tallies"].format(
+            promise=model.spec(), off=_off(foretold("tallies", model, table))
+        )
+    name = "burel" if _serves("burel", model, table, options) else "mondrian"
+    return METHODS[name], (
+        f"no method keeps {model.spec()} here for each of {len(table.sensitive_names)} sensitive columns against an "
+        f"insider; against a reader of the release {_OF_GROUPS[name]}"
+    )
+
+
+_OF_GROUPS = {
+    "burel": "burel joins groups until every column keeps its promise, or takes those of mondrian if these lose less",
+    "mondrian": "mondrian keeps every promise for every column",
+}
 
 _WITHOUT_CHOICE = {
     "tallies": "only tallies keep {promise} against somebody who knows the method, and against anyone; {off}",
@@ -129,6 +152,8 @@ def _serves(name: str, model: Model, table: Table, options: Mapping[str, Any]) -
     """Does the method keep the promise for this table, and know the options that were given?"""
     method = METHODS[name]
     if not method.serves_promise(model) or not set(options) <= set(method.options):
+        return False
+    if not method.serves_columns(table, model):
         return False
     return name != "tallies" or usable_epsilon(table, model) is not None
 

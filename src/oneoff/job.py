@@ -141,8 +141,8 @@ def _columns(release: Published, hierarchies: Mapping[str, str]) -> dict[str, An
     return {
         "guarantee": release.guarantee,
         "quasi": [attribute.name for attribute in release.quasi],
-        "sensitive": None if release.sensitive is None else release.sensitive.name,
-        "keep": [attribute.name for attribute in getattr(release, "keep", ())],
+        "sensitive": list(release.sensitive_names) or None,
+        "keep": [each.name for each in getattr(release, "keep", ()) if each.name not in release.besides],
         "numeric": [name for name, kind in kinds.items() if kind == "numeric"],
         "categorical": [name for name, kind in kinds.items() if kind == "categorical"],
         "rows_are_people": True,

@@ -18,7 +18,7 @@ from oneoff.auto import choose, large_groups
 from oneoff.catalog import METHODS, RELEASES, Method
 from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files
-from oneoff.models import Counts, Model, Prior, parse, prior_of
+from oneoff.models import Counts, Model, Prior, bound, by_column, parse, prior_of
 from oneoff.outcome import Outcome
 from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
 from oneoff.public import public_information
@@ -186,14 +186,16 @@ class _Order:
 
 def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping[str, Any], seeded: bool) -> _Order:
     _refuse_other(table)
-    model = parse(guarantee).bind(table.sensitive)
-    refuse_unreachable(table, model)
+    model = bound(parse(guarantee), table)
+    for single, own in by_column(table, model):
+        refuse_unreachable(single, own, single.sensitive_names[0] if table.besides else "")
     chosen, reason, options = choose(method, model, table, options)
+    chosen.refuse_several(table, model)
     _refuse_persons(table, chosen, model)
     given = _checked_options(chosen, options)
     if given.get("domain") is not None:
         table = with_domain(table, given.pop("domain"))
-        model = parse(guarantee).bind(table.sensitive)
+        model = bound(parse(guarantee), table)
     if given.get("public") is not None:
         given["public"] = public_information(given["public"], table)
     return _Order(table, model, chosen, reason, given, seeded)
@@ -227,7 +229,14 @@ def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
     progress: dict[str, Any] = {"report": lambda share: say("grouping", share)} if order.method.reports else {}
     if "seeded" in signature(order.method.run).parameters:
         progress["seeded"] = order.seeded
-    return order.method.run(order.table, order.model, **order.method.for_plan(order.options), rng=rng, **progress)
+    table, model = _as_one(order)
+    return order.method.run(table, model, **order.method.for_plan(order.options), rng=rng, **progress)
+
+
+def _as_one(order: _Order) -> tuple[Table, Model]:
+    """Several sensitive columns that are promised about as one are one to a method, and go out as they are."""
+    single = by_column(order.table, order.model)
+    return single[0] if order.table.besides and len(single) == 1 else (order.table, order.model)
 
 
 def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
@@ -243,13 +252,16 @@ def _foreseen(order: _Order) -> list[str]:
     table, model = order.table, order.model
     told = (
         *_unchanged(table),
-        _many_numbers(table, model),
-        large_groups(order.method, model, table),
-        _unprotected(table, model),
+        *(text for single, own in by_column(table, model) for text in _about_values(order, single, own)),
         _nothing_promised(table, model),
         order.said(order.method.forewarn),
     )
     return [text for text in told if text]
+
+
+def _about_values(order: _Order, table: Table, model: Model) -> tuple[str, ...]:
+    """What can be said of one sensitive column."""
+    return _many_numbers(table, model), large_groups(order.method, model, table), _unprotected(table, model)
 
 
 def _notices(order: _Order, foreseen: list[str], caution: str, plan: Plan) -> tuple[str, ...]:
@@ -260,11 +272,13 @@ def _notices(order: _Order, foreseen: list[str], caution: str, plan: Plan) -> tu
 
 def _unchanged(table: Table) -> list[str]:
     """Columns to keep go out as they are, whatever is promised; one that nearly names people is said to."""
-    if table.kept is None:
+    kept = [] if table.kept is None else list(zip(table.keep, table.kept.T, strict=True))
+    kept = [(attribute, codes) for attribute, codes in kept if attribute.name not in table.besides]
+    if not kept:
         return []
-    names = listing([attribute.name for attribute in table.keep], limit=20)
+    names = listing([attribute.name for attribute, _ in kept], limit=20)
     said = [f"published unchanged, because they are to be kept, and covered by no promise: {names}"]
-    for attribute, codes in zip(table.keep, table.kept.T, strict=True):
+    for attribute, codes in kept:
         sizes = np.bincount(codes - codes.min())
         few = int(sizes[sizes < SMALL].sum())
         if 2 * few >= table.rows:
@@ -313,7 +327,8 @@ def _unprotected(table: Table, model: Model) -> str:
         return ""
     names = listing([table.sensitive.labels[value] for value in dict.fromkeys(value for _, value in said)])
     return (
-        f"{said[0][0]} leaves common values unprotected, a whole group may have them: {names}; "
+        f"{said[0][0]} leaves common values of {table.sensitive.name!r} unprotected, a whole group may have them: "
+        f"{names}; "
         f"{said[0][0].removeprefix('basic-')} protects every value that not everybody has"
     )
 
@@ -328,8 +343,11 @@ def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
     return release if order.table.person is None else replace(release, persons=order.table.people)
 
 
-def refuse_unreachable(table: Table, model: Model) -> None:
-    """The whole table as one group is the safest release there is; what it breaks, nothing keeps."""
+def refuse_unreachable(table: Table, model: Model, column: str = "") -> None:
+    """The whole table as one group is the safest release there is; what it breaks, nothing keeps.
+
+    column   which of several sensitive columns it is about
+    """
     rows, prior = Counts.of(table.counts), prior_of(table)
     persons = Counts.of(np.array([table.crowd]))
     for part in model.parts():
@@ -337,8 +355,9 @@ def refuse_unreachable(table: Table, model: Model) -> None:
         if part.holds(whole, prior) and _leaves_room(part, prior):
             continue
         strongest = _strongest(part, whole, prior)
+        about = f" for {column!r}" if column and part.about != "identity" else ""
         raise UnreachableGuarantee(
-            f"no release of this table can keep {part.spec()}{_culprit(table, part, prior)}",
+            f"no release of this table can keep {part.spec()}{about}{_culprit(table, part, prior)}",
             allowed=f"{strongest} or weaker" if strongest else "no promise of this kind",
             got=part.spec(),
             hint=f"{strongest} is the strongest of its kind" if strongest else "choose another kind of promise",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.attack import Attack
@@ -58,6 +59,9 @@ class Verdict:
     learned    what somebody finds out who learns from the release itself, inside it and outside; worked out when it is
                first asked for, and None where there is no table to compare guesses with
     attacks    what attacks by somebody who knows the method found; run on releases that stand against nobody
+    columns    where several columns are sensitive: the verdict on each, or on several as one; all else is of the worst
+    column     which of these that is; empty where there is one
+    flags      by "above" and "certain": the people concerned, where they are known
     """
 
     guarantee: str
@@ -81,6 +85,9 @@ class Verdict:
     epsilon: float | None = None
     remarks: tuple[str, ...] = ()
     provided: str = ""
+    columns: Mapping[str, Verdict] = field(default_factory=dict)
+    column: str = ""
+    flags: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict, repr=False)
     _people: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
     _learn: Callable[[], Finding | None] = field(default=_nothing, repr=False)
 
@@ -182,6 +189,8 @@ class Verdict:
             "epsilon": None if self.epsilon is None else _finite(self.epsilon),
             "remarks": list(self.remarks),
             "problems": list(self.problems),
+            "column": self.column or None,
+            "columns": {name: each.as_dict() for name, each in self.columns.items()},
         }
 
 

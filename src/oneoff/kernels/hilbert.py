@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.rules import allows
+from oneoff.kernels.rules import allows, counted
 from oneoff.kernels.space import ABOVE_ALL, OFFSET, span_loss
 
 __all__ = ["curve_keys", "greedy_groups", "optimal_groups"]
@@ -109,14 +109,10 @@ def greedy_groups(values: Any, order: Any, rule: Any, many_values: int) -> Any:
     n = len(order)
     back = np.zeros(n + 1, np.int64)
     count = np.zeros(many_values, np.int64)
-    touched = np.empty(min(many_values, n), np.int64)
+    touched = np.empty(many_values, np.int64)
     many, start, last = 0, 0, 0
     for i in range(n):
-        v = values[order[i]]
-        if count[v] == 0:
-            touched[many] = v
-            many += 1
-        count[v] += 1
+        many = counted(rule, values[order[i]], count, touched, many)
         if allows(rule, count, touched, many, i + 1 - start):
             back[i + 1] = start
             for t in range(many):
@@ -125,11 +121,7 @@ def greedy_groups(values: Any, order: Any, rule: Any, many_values: int) -> Any:
     while start > 0 and last < n:
         previous = back[start]
         for i in range(previous, start):
-            v = values[order[i]]
-            if count[v] == 0:
-                touched[many] = v
-                many += 1
-            count[v] += 1
+            many = counted(rule, values[order[i]], count, touched, many)
         start = previous
         if allows(rule, count, touched, many, n - start):
             break

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.rules import allows
+from oneoff.kernels.rules import allows, counted, moved_left
 from oneoff.kernels.sort import sort_ints
 from oneoff.kernels.space import ABOVE_ALL, KIND, OFFSET, SET, SIZE, in_units, span_loss
 
@@ -91,11 +91,7 @@ def _tally(rule: Any, first: int, last: int, work: Any) -> int:
     many = 0
     if rule.by_value:
         for i in range(first, last):
-            v = work[VALUES, i]
-            if work[RIGHT, v] == 0:
-                work[TOUCHED, many] = v
-                many += 1
-            work[RIGHT, v] += 1
+            many = counted(rule, work[VALUES, i], work[RIGHT], work[TOUCHED], many)
     return many
 
 
@@ -216,8 +212,7 @@ def _halves_keep(rule: Any, at: int, size: int, many: int, work: Any) -> bool:
     if not rule.by_value:
         return True
     for r in range(at):
-        left[work[BY_PLACE, r]] += 1
-        right[work[BY_PLACE, r]] -= 1
+        moved_left(rule, work[BY_PLACE, r], left, right)
     kept = allows(rule, left, touched, many, at) and allows(rule, right, touched, many, size - at)
     _put_back(many, work)
     return kept
@@ -320,8 +315,7 @@ def _candidates(
         at = edges[i]
         if rule.by_value:
             for r in range(edges[i - 1], at):
-                left[work[BY_PLACE, r]] += 1
-                right[work[BY_PLACE, r]] -= 1
+                moved_left(rule, work[BY_PLACE, r], left, right)
         if at < rule.least_size or size - at < rule.least_size or (i - pieces // 2) % stride != 0:
             continue
         if rule.by_value and not (

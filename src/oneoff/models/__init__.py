@@ -7,7 +7,7 @@ here knows how a release is made.
 
 from oneoff.models.bounds import FPrivacy, RhoPrivacy, ValueCaps
 from oneoff.models.closeness import TCloseness
-from oneoff.models.columns import PerColumn
+from oneoff.models.columns import PerColumn, bound, by_column, promised
 from oneoff.models.counts import Counts, Prior, prior_of
 from oneoff.models.disclosure import DeltaDisclosure
 from oneoff.models.diversity import DistinctLDiversity, EntropyLDiversity, LDiversity, RecursiveLDiversity
@@ -48,6 +48,9 @@ __all__ = [
     "TCloseness",
     "TwoSidedBetaLikeness",
     "ValueCaps",
+    "bound",
+    "by_column",
     "parse",
     "prior_of",
+    "promised",
 ]

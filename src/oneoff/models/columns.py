@@ -5,19 +5,17 @@ A name may join several columns with `*`: the promise is then about their values
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from oneoff.errors import BadGuarantee, Defect, listing, nearest
-from oneoff.models.joined import Joined
+from oneoff.models.joined import Joined, joined
 from oneoff.models.model import Model
+from oneoff.table import Table
+from oneoff.table.table import joined_names
 
-__all__ = ["PerColumn", "together"]
-
-
-def together(names: tuple[str, ...]) -> str:
-    """What the values of several columns together are called."""
-    return "*".join(names)
+__all__ = ["PerColumn", "bound", "by_column", "promised"]
 
 
 def _one_by_one(*_: Any, **__: Any) -> NoReturn:
@@ -58,6 +56,9 @@ class PerColumn(Model):
     def names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.columns)
 
+    def says_of(self, name: str) -> bool:
+        return name in self.names
+
     def for_column(self, name: str) -> Model:
         own = dict(self.columns).get(name)
         if own is None:
@@ -70,3 +71,37 @@ class PerColumn(Model):
         return Joined((*self.common, own)) if self.common else own
 
     bind = failing = scores = worst_level = tighten = _one_by_one
+
+
+def promised(model: Model, names: Sequence[str]) -> tuple[str, ...]:
+    """What promises are about: single sensitive columns, or several as one; none of these may be without a promise."""
+    if not isinstance(model, PerColumn):
+        return tuple(names)
+    covered = {part for name in model.names for part in ((name,) if name in names else joined_names(name, names))}
+    for name in names:
+        if name not in covered:
+            model.for_column(name)  # which says that nothing is promised about it
+    return model.names
+
+
+def by_column(table: Table, model: Model) -> list[tuple[Table, Model]]:
+    """The table with each of its sensitive columns alone, and what is promised about that one."""
+    if not table.besides:
+        return [(table, model)]
+    single = [(name, table.of_column(name)) for name in promised(model, table.sensitive_names)]
+    return [(each, model.for_column(name).bind(each.sensitive)) for name, each in single]
+
+
+def bound(model: Model, table: Table) -> Model:
+    """The promise with what it needs to know about the sensitive columns of a table filled in."""
+    if table.sensitive is None:
+        return model.parts()[-1].bind(None) if isinstance(model, PerColumn) else model.bind(None)
+    if not table.besides:
+        promised(model, table.sensitive_names)
+        return model.for_column(table.sensitive.name).bind(table.sensitive)
+    names, filled = promised(model, table.sensitive_names), [own for _, own in by_column(table, model)]
+    if not isinstance(model, PerColumn) and all(own == model for own in filled):
+        return model
+    common = tuple(part for part in filled[0].parts() if part.about == "identity")
+    values = [tuple(part for part in own.parts() if part.about != "identity") for own in filled]
+    return PerColumn(tuple((name, joined(own)) for name, own in zip(names, values, strict=True)), common)

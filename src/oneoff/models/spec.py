@@ -13,7 +13,7 @@ from oneoff.models.columns import PerColumn
 from oneoff.models.disclosure import DeltaDisclosure
 from oneoff.models.diversity import DistinctLDiversity, EntropyLDiversity, LDiversity, RecursiveLDiversity
 from oneoff.models.identity import DeltaProbability, KAnonymity
-from oneoff.models.joined import Joined
+from oneoff.models.joined import joined
 from oneoff.models.likeness import (
     BasicBetaLikeness,
     BetaLikeness,
@@ -69,7 +69,7 @@ def _per_column(common: tuple[Model, ...], pieces: list[str]) -> Model:
         parts = _joined_from(text).parts()
         shared |= {part.spec(): part for part in parts if part.about == "identity"}
         own = tuple(part for part in parts if part.about != "identity")
-        found += [(name.strip(), own[0] if len(own) == 1 else Joined(own))] if own else []
+        found += [(name.strip(), joined(own))] if own else []
     values = [model.spec() for model in shared.values() if model.about != "identity"]
     if values or not found:
         raise BadGuarantee(
@@ -82,7 +82,7 @@ def _per_column(common: tuple[Model, ...], pieces: list[str]) -> Model:
 
 def _joined_from(text: str) -> Model:
     models = tuple(_single(part.strip()) for part in _split(text))
-    return models[0] if len(models) == 1 else Joined(models)
+    return joined(models)
 
 
 def _split(text: str) -> list[str]:

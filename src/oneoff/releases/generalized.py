@@ -37,6 +37,7 @@ from oneoff.releases.tallies import ColumnsAs, ColumnTallies, estimate, read_tal
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Ints, Ragged
 from oneoff.table.classes import look_alikes
+from oneoff.table.table import ValueColumns
 
 if TYPE_CHECKING:
     import pyarrow
@@ -74,6 +75,17 @@ class Generalized(Published):
     @property
     def needs_table(self) -> bool:
         return self.group is None
+
+    def _of_column(self, name: str) -> Generalized:
+        columns = ValueColumns(self.sensitive, self.values, self.keep, self.kept, self.besides)
+        own = columns.of_column(name)
+        assert own.sensitive is not None
+        return replace(
+            self,
+            **own._asdict(),
+            counts=np.bincount(own.values, minlength=own.sensitive.size).astype(np.int64),
+            plain=None if self.plain is None else self.plain.of_column(columns, name),
+        )
 
     def _shape(self) -> str:
         return "no groups" if self.group is None else f"{self.boxes} groups"
@@ -156,7 +168,7 @@ class Generalized(Published):
             "groups": None if self.group is None else self.boxes,
             **({} if self.group is None else {"columns": "box" if self.tallies is None else "tally"}),
             "quasi": [self._describe_quasi(attribute, cells) for attribute, cells in self.shown],
-            "keep": [attribute.name for attribute in self.keep],
+            "keep": [attribute.name for attribute in self.keep if attribute.name not in self.besides],
             **({} if self.plain is None else {"microdata": ABOUT}),
         }
 
@@ -174,7 +186,7 @@ class Generalized(Published):
         from oneoff.releases.columns import read_kept, read_values
 
         frame = frames["data.parquet"]
-        keep, kept = read_kept(described["keep"], frame)
+        keep, kept = read_kept(described["keep"], frame, described.get("besides", []))
         records = common | {"values": read_values(common["sensitive"], frame), "keep": keep, "kept": kept}
         if described.get("columns") != "tally":
             return Generalized(**records, **_read_boxes(described["quasi"], frame))
@@ -205,7 +217,13 @@ class Generalized(Published):
         return replace(self, graph=graph)
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        people = np.bincount(self.box[wanted[self.values]], minlength=self.boxes)
+        meant = wanted[self.values]
+        for each in asked:  # records show all sensitive values of somebody together
+            if each.column in self.besides:
+                beside = self._of_column(each.column)
+                meant = meant & each.holds(self._labels_of(each.column))[beside.values]
+        asked = [each for each in asked if each.column not in self.besides]
+        people = np.bincount(self.box[meant], minlength=self.boxes)
         if self.tallies is not None:
             return estimate(self.tallies, self._asked(asked), people)
         part = np.ones(self.boxes)

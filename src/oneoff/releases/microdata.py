@@ -17,6 +17,7 @@ from oneoff.errors import Defect
 from oneoff.releases.tallies import ColumnTallies
 from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Ints
+from oneoff.table.table import ValueColumns
 
 if TYPE_CHECKING:
     import pyarrow
@@ -43,6 +44,11 @@ class PlainRows:
         for array in (self.codes, self.values, self.kept):
             if array is not None:
                 array.flags.writeable = False
+
+    def of_column(self, columns: ValueColumns, name: str) -> PlainRows:
+        """With one sensitive column only; `columns` are those of the records."""
+        own = columns._replace(values=self.values, kept=self.kept).of_column(name)
+        return PlainRows(self.codes, own.values, own.kept)
 
     def refuse_other(self, tallies: ColumnTallies, values: Codes, kept: Codes | None) -> None:
         """Every column must have the very values that the groups have; so must values with what travels with them."""

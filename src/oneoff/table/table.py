@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import Defect, EmptyTable, UnknownColumn, listing, nearest
+from oneoff.errors import BadValue, Defect, EmptyTable, UnknownColumn, listing, nearest
 from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.table.classes import look_alikes
 from oneoff.table.hierarchy import Hierarchy
 
-__all__ = ["MISSING_LABEL", "Attribute", "Codes", "Kind", "Table"]
+__all__ = [
+    "MISSING_LABEL",
+    "MOST_COMBINATIONS",
+    "Attribute",
+    "Codes",
+    "Kind",
+    "Table",
+    "ValueColumns",
+    "combined",
+    "joined_names",
+]
 
 Kind = Literal["numeric", "categorical"]
 
 MISSING_LABEL = "(missing)"  # what missing values are called where they count as a value of their own
+MOST_COMBINATIONS = 100_000  # of values of several columns that are protected as one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,31 +203,8 @@ class Table:
 
     def of_column(self, name: str) -> Table:
         """The same people with one of the sensitive columns only, or with several as one (`diag*stay`)."""
-        attribute, values = self._sensitive_of(name)
-        kept = [j for j, each in enumerate(self.keep) if each.name not in self.besides]
-        others = None if self.kept is None or not kept else np.ascontiguousarray(self.kept[:, kept])
-        keep = tuple(self.keep[j] for j in kept)
-        return replace(self, sensitive=attribute, values=values, keep=keep, kept=others, besides=())
-
-    def _sensitive_of(self, name: str) -> tuple[Attribute | None, Codes]:
-        if self.sensitive is None or name == self.sensitive.name:
-            return self.sensitive, self.values
-        if name in self.besides:
-            return self._kept([each.name for each in self.keep].index(name))
-        single = [self._sensitive_of(part) for part in self._columns_in(name)]
-        return _together(name, [(each, codes) for each, codes in single if each is not None])
-
-    def _columns_in(self, name: str) -> tuple[str, ...]:
-        """Those that `diag*stay` joins."""
-        parts = tuple(name.split("*"))
-        for part in parts if len(parts) > 1 else (name,):
-            if part not in self.sensitive_names or len(parts) == 1:
-                raise UnknownColumn(
-                    f"{part!r} is not a sensitive column of the table",
-                    allowed=listing(self.sensitive_names),
-                    hint=nearest(part, self.sensitive_names),
-                )
-        return parts
+        own = ValueColumns(self.sensitive, self.values, self.keep, self.kept, self.besides)
+        return replace(self, **own.of_column(name)._asdict())
 
     def with_column(self, single: Table) -> Table:
         """With the sensitive column of another table of the same people in place of the one of its name."""
@@ -228,10 +217,6 @@ class Table:
         kept[:, j] = single.values
         keep = (*self.keep[:j], single.sensitive, *self.keep[j + 1 :])
         return replace(self, keep=keep, kept=kept, notices=notices)
-
-    def _kept(self, j: int) -> tuple[Attribute, Codes]:
-        assert self.kept is not None
-        return self.keep[j], np.ascontiguousarray(self.kept[:, j])
 
     def column(self, name: str) -> tuple[Attribute, Codes]:
         """The quasi-identifier of that name, and everybody's code in it."""
@@ -286,13 +271,59 @@ class Table:
         return names.index(name)
 
 
-def _together(name: str, columns: Sequence[tuple[Attribute, Codes]]) -> tuple[Attribute, Codes]:
+class ValueColumns(NamedTuple):
+    """Sensitive values and what travels with them: the first column, and the others among the kept ones."""
+
+    sensitive: Attribute | None
+    values: Codes
+    keep: tuple[Attribute, ...]
+    kept: Codes | None
+    besides: tuple[str, ...]
+
+    def of_column(self, name: str) -> ValueColumns:
+        """With one of the sensitive columns only, or with several as one."""
+        attribute, values = self._found(name)
+        kept = [j for j, each in enumerate(self.keep) if each.name not in self.besides]
+        others = None if self.kept is None or not kept else np.ascontiguousarray(self.kept[:, kept])
+        return ValueColumns(attribute, values, tuple(self.keep[j] for j in kept), others, ())
+
+    def _found(self, name: str) -> tuple[Attribute | None, Codes]:
+        if self.sensitive is None or name == self.sensitive.name:
+            return self.sensitive, self.values
+        if name in self.besides:
+            j = [each.name for each in self.keep].index(name)
+            assert self.kept is not None
+            return self.keep[j], np.ascontiguousarray(self.kept[:, j])
+        columns = [self._found(part) for part in joined_names(name, (self.sensitive.name, *self.besides))]
+        attributes = [attribute for attribute, _ in columns if attribute is not None]
+        sizes = [attribute.size for attribute in attributes]
+        together = combined(name, attributes)
+        return together, np.ravel_multi_index([codes for _, codes in columns], sizes).astype(np.int32)
+
+
+def joined_names(name: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The columns whose values are one in `diag*stay`."""
+    parts = tuple(part.strip() for part in name.split("*"))
+    for part in parts if len(parts) > 1 else (name,):
+        if part not in known or len(parts) == 1:
+            raise UnknownColumn(
+                f"{part!r} is not a sensitive column of the table", allowed=listing(known), hint=nearest(part, known)
+            )
+    return parts
+
+
+def combined(name: str, attributes: Sequence[Attribute]) -> Attribute:
     """Several columns as one, over all combinations of their values: which ones occur is not told by the domain."""
-    sizes = [attribute.size for attribute, _ in columns]
-    codes = np.ravel_multi_index([each for _, each in columns], sizes).astype(np.int32)
-    texts = [list(map(str, attribute.labels.tolist())) for attribute, _ in columns]
-    labels = np.array([" * ".join(each) for each in product(*texts)], dtype=object)
-    return Attribute(name, "categorical", labels), codes
+    many = math.prod(attribute.size for attribute in attributes)
+    if many > MOST_COMBINATIONS:
+        raise BadValue(
+            f"{name!r} has too many combinations of values to be one column",
+            allowed=f"at most {MOST_COMBINATIONS:,} combinations",
+            got=f"{' * '.join(f'{attribute.size:,}' for attribute in attributes)} = {many:,}",
+            hint="make a promise for each column, or fewer values: --bins, --level or --other-below",
+        )
+    texts = [list(map(str, attribute.labels.tolist())) for attribute in attributes]
+    return Attribute(name, "categorical", np.array([" * ".join(each) for each in product(*texts)], dtype=object))
 
 
 def _numbered(owner: Ints) -> Ints | None:

@@ -42,6 +42,8 @@ class Utility:
     iloss         of ranges and of masked values: what a person loses in all quasi-identifiers together (paper 003)
     masking       of masked values: how far they moved (per_attribute has that, too) and what became of distributions
     per_attribute   empty where it is not known how far masked values moved: without the table, or without the links
+    columns       where several columns are sensitive: the same for each of them; all else is of the one that counts are
+                  furthest off about
     """
 
     count_error: CountErrors | None = field(default=None, kw_only=True)
@@ -58,9 +60,15 @@ class Utility:
     bucket_loss: int | None = None
     iloss: float | None = None
     masking: Masking | None = None
+    columns: Mapping[str, Utility] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"count_error": None if self.count_error is None else self.count_error.as_dict()}
+        counted = None if self.count_error is None else self.count_error.as_dict()
+        single = asdict(replace(self, columns={})) | {"count_error": counted}
+        del single["columns"]
+        return single | (
+            {"columns": {name: each.as_dict() for name, each in self.columns.items()}} if self.columns else {}
+        )
 
     def sentence(self) -> str:
         """What a typical count is off by, then what was blurred."""
@@ -68,8 +76,14 @@ class Utility:
 
     def _counted(self) -> str:
         if self.count_error is not None:
-            return self.count_error.sentence()
+            return " ".join([self.count_error.sentence(), *self._of_others()])
         return f"{self.uncounted[:1].upper()}{self.uncounted[1:]}." if self.uncounted else ""
+
+    def _of_others(self) -> list[str]:
+        """What a typical count about each of several sensitive columns is off by."""
+        counted = {name: each.count_error for name, each in self.columns.items() if each.count_error is not None}
+        said = ", ".join(f"{name} {errors.median:.2%}" for name, errors in counted.items())
+        return [f"That is the worst of several sensitive columns: {said}."] if counted else []
 
     def _blurred(self) -> str:
         if self.gcp is not None and self.value_error is not None and self.retention is None:
@@ -121,6 +135,8 @@ def utility(
                  taken to be one apart
     hierarchies  for ail, where the release itself was made without them
     """
+    if release.besides:
+        return _of_columns(release, table, {"domains": domains, "hierarchies": hierarchies})
     table = None if table is None else release.people_in(table)
     by = Yardsticks(domains or {}, hierarchies or {})
     check_domains(release.quasi, by.domains)
@@ -134,6 +150,16 @@ def utility(
         return replace(measured, count_error=count_errors(release, table))
     except BadValue as error:
         return replace(measured, uncounted=error.what)
+
+
+def _of_columns(release: Published, table: Table | None, by: Mapping[str, Any]) -> Utility:
+    """Each of several sensitive columns by itself, and the one that counts are furthest off about."""
+    found = {
+        name: utility(release.of_column(name), None if table is None else table.of_column(name), **by)
+        for name in release.sensitive_names
+    }
+    worst = max(found.values(), key=lambda each: -1 if each.count_error is None else each.count_error.median)
+    return replace(worst, columns=found)
 
 
 @dataclass(frozen=True)
