@@ -105,7 +105,7 @@ def _for_columns(model: Model, table: Table, options: Mapping[str, Any]) -> tupl
         return _best(single[0][1], single[0][0], options)
     if _serves("tallies", model, table, options):
         return METHODS["tallies"], _WITHOUT_CHOICE["tallies"].format(
-            promise=model.spec(), off=_off(foretold("tallies", model, table))
+            promise=model.spec(), off=_off_each(foretold_each(model, table) or {})
         )
     name = "burel" if _serves("burel", model, table, options) else "mondrian"
     return METHODS[name], (
@@ -267,6 +267,12 @@ def _off(error: float | None) -> str:
     if error is None:
         return "what counts will be off by is not foretold"
     return f"a typical count will be off by about {_percent(error)}, as far as sizes and the promise foretell it"
+
+
+def _off_each(errors: Mapping[str, float]) -> str:
+    """Of several sensitive columns."""
+    said = " and ".join(f"{_percent(error)} for {name!r}" for name, error in errors.items())
+    return f"a typical count will be off by about {said}, as far as sizes and the promise foretell it"
 
 
 def _at_most(error: float | None) -> str:

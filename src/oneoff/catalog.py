@@ -366,6 +366,7 @@ METHODS: dict[str, Method] = {
         needs=_BOUNDS | {"hierarchy-beta-likeness"},
         form="tallied",
         persons=_BOUNDS | IDENTITY,
+        several=_BOUNDS | IDENTITY | {"hierarchy-beta-likeness"},
     ),
     "perturbation": Method(
         "perturbation",

@@ -20,7 +20,7 @@ from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee
 from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, bound, by_column, parse, prior_of
 from oneoff.outcome import Outcome
-from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
+from oneoff.plans import Channel, Cover, Links, Network, Partition, Tallies, Tally
 from oneoff.public import public_information
 from oneoff.randomness import secret_generator
 from oneoff.releases import Published
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "anonymize", "checked_seed", "publish", "publish_job"]
 
-Plan = Partition | Links | Channel | Cover | Tally | Network
+Plan = Partition | Links | Channel | Cover | Tally | Tallies | Network
 Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
@@ -234,9 +234,11 @@ def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
 
 
 def _as_one(order: _Order) -> tuple[Table, Model]:
-    """Several sensitive columns that are promised about as one are one to a method, and go out as they are."""
+    """Several sensitive columns that are promised about as one are one to a method, and go out as they are; tallies
+    decide themselves what to count together."""
     single = by_column(order.table, order.model)
-    return single[0] if order.table.besides and len(single) == 1 else (order.table, order.model)
+    as_one = order.table.besides and len(single) == 1 and order.method.form != "tallied"
+    return single[0] if as_one else (order.table, order.model)
 
 
 def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
@@ -267,7 +269,8 @@ def _about_values(order: _Order, table: Table, model: Model) -> tuple[str, ...]:
 def _notices(order: _Order, foreseen: list[str], caution: str, plan: Plan) -> tuple[str, ...]:
     seeded = _SEEDED.get(order.method.form, "") if order.seeded else ""
     said = [*foreseen, *(text for text in (caution, seeded) if text)]
-    return (*order.table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally | Network) else ()))
+    noted = plan.notes if isinstance(plan, Partition | Cover | Tally | Tallies | Network) else ()
+    return (*order.table.notices, *said, *noted)
 
 
 def _unchanged(table: Table) -> list[str]:

@@ -96,7 +96,9 @@ class Published(ABC):
 
     @classmethod
     @abstractmethod
-    def assemble(cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]) -> Self:
+    def assemble(
+        cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]
+    ) -> Published:
         """The release that its public files describe; `common` has what all kinds share."""
 
     @abstractmethod
