@@ -8,6 +8,7 @@ at hand, with the table.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -58,7 +59,7 @@ class _Seen(Moved):
 def judge(release: Tallied, table: Table | None, model: Model, before: Risk | None) -> Verdict:
     """Epsilon decides about values, cells about who is who."""
     exact = None if table is None else counts_in(release, table)
-    problems = () if table is None else tuple(_compare(release, table, exact))
+    problems = (*_overspent(release), *([] if table is None else _compare(release, table, exact)))
     seen = _Seen(release, *_shares(release, table, None if problems else exact), persons=_persons(release, table))
     allowed = min(part.epsilon(seen.prior) for part in model.parts())
     parts = tuple((_identity if part.about == "identity" else believed)(part, seen) for part in model.parts())
@@ -78,6 +79,12 @@ def judge(release: Tallied, table: Table | None, model: Model, before: Risk | No
         remarks=_said(release, allowed, seen),
         _people=_per_person(release, model, seen),
     )
+
+
+def _overspent(release: Tallied) -> list[str]:
+    """Counts of several columns all speak of a person: what each of them says adds up."""
+    spent = sum((Fraction(part) for _, part in release.part.parts), Fraction(0)) if release.part else Fraction(0)
+    return ["the epsilons of what is counted add up to more than epsilon"] if spent > Fraction(release.epsilon) else []
 
 
 def _said(release: Tallied, allowed: float, seen: _Seen) -> tuple[str, ...]:

@@ -53,8 +53,9 @@ def _of_columns(given: Any, table: Table) -> dict[str, Any]:
     names = table.sensitive_names
     if isinstance(given, str):
         begins = list(re.finditer(rf"(?:^|,)\s*({'|'.join(map(re.escape, names))}):", given))
-        ends = [*(each.start() for each in begins[1:]), len(given)]
-        given = {each[1]: given[each.end() : end].strip() for each, end in zip(begins, ends, strict=True)}
+        ends = [*(each.start() for each in begins[1:]), len(given)][: len(begins)]
+        found = {each[1]: given[each.end() : end].strip() for each, end in zip(begins, ends, strict=True)}
+        given = found or given
     if isinstance(given, Mapping) and given and set(given) <= set(names):
         return dict(given)
     raise BadValue(
