@@ -188,19 +188,22 @@ def attack(
 
 def _tried(scene: Scene, chosen: Sequence[Procedure], column: str) -> Attacked:
     refused = {each.name: why for each in chosen if (why := each.why_not(scene))}
-    found = tuple(replace(each.run(scene), column=column) for each in chosen if each.name not in refused)
-    return Attacked(scene.attacker, found, refused, _control_warnings(scene))
+    found = [each.run(scene) for each in chosen if each.name not in refused]
+    about = tuple(each if each.sensitive is None else replace(each, column=column) for each in found)
+    return Attacked(scene.attacker, about, refused, _control_warnings(scene))
 
 
 def _together(who: Attacker, tried: Mapping[str, Attacked]) -> Attacked:
-    """Attacks on several sensitive columns, one after the other."""
+    """Attacks on several sensitive columns, one after the other; who somebody is, is guessed once."""
     refused = {
         (name if all(name in each.refused for each in tried.values()) else f"{name} ({column})"): why
         for column, found in tried.items()
         for name, why in found.refused.items()
     }
     warnings = dict.fromkeys(text for each in tried.values() for text in each.warnings)
-    findings = tuple(finding for each in tried.values() for finding in each)
+    findings = tuple(
+        finding for place, each in enumerate(tried.values()) for finding in each if finding.column or place == 0
+    )
     return Attacked(who, findings, refused, tuple(warnings), columns=dict(tried))
 
 

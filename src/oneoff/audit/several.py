@@ -46,7 +46,7 @@ def of_columns(guarantee: str, verdicts: Mapping[str, Verdict], knowing: tuple[K
         columns=dict(verdicts),
         column=worst,
         _people=_most_strained(verdicts),
-        _learn=cache(partial(_most_learned, list(each))),
+        _learn=cache(partial(_most_learned, verdicts)),
     )
 
 
@@ -88,9 +88,10 @@ def _most_strained(verdicts: Mapping[str, Verdict]) -> dict[str, npt.NDArray[np.
     return {name: np.stack([each[name] for each in people])[nearest, row] for name in people[0]}
 
 
-def _most_learned(verdicts: list[Verdict]) -> Finding | None:
+def _most_learned(verdicts: Mapping[str, Verdict]) -> Finding | None:
     """Of the column about which being in the release tells most."""
-    found = [finding for finding in (each.learned for each in verdicts) if finding is not None]
+    learned = [(name, each.learned) for name, each in verdicts.items()]
+    found = [replace(finding, column=name) for name, finding in learned if finding is not None]
     return max(found, key=_gained, default=None)
 
 
