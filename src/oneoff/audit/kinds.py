@@ -9,6 +9,7 @@ from typing import Any
 
 from oneoff.audit.attacks.learned import learned_of
 from oneoff.audit.attacks.view import is_seen
+from oneoff.audit.knowing import what_knowing_tells
 from oneoff.audit.persons import about_persons
 from oneoff.audit.several import of_columns
 from oneoff.audit.verdict import Verdict
@@ -65,7 +66,7 @@ def _column_by_column(release: Published, table: Table | None, model: Model, con
     for name in promised(model, release.sensitive_names):
         people, others = (None if each is None else each.of_column(name) for each in (table, control))
         found[name] = audit(release.of_column(name), people, model.for_column(name), control=others)
-    return of_columns(model.spec(), found)
+    return of_columns(model.spec(), found, what_knowing_tells(release))
 
 
 def _in_groups(verdict: Verdict, release: Published) -> bool:

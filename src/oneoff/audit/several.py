@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.attacks.finding import Finding
+from oneoff.audit.knowing import Knowing, said_of
 from oneoff.audit.levels import weakest
 from oneoff.audit.verdict import PartVerdict, Verdict, tightest
 from oneoff.models.adversary import IDENTITY
@@ -21,7 +22,7 @@ from oneoff.models.adversary import IDENTITY
 __all__ = ["of_columns"]
 
 
-def of_columns(guarantee: str, verdicts: Mapping[str, Verdict]) -> Verdict:
+def of_columns(guarantee: str, verdicts: Mapping[str, Verdict], knowing: tuple[Knowing, ...] = ()) -> Verdict:
     """One verdict of those on single columns: it holds when all of them do, and names the worst column."""
     worst = max(verdicts, key=lambda name: _badness(verdicts[name]))
     each, parts = verdicts.values(), tuple(_parts(verdicts))
@@ -39,12 +40,13 @@ def of_columns(guarantee: str, verdicts: Mapping[str, Verdict]) -> Verdict:
         attacks=tuple(
             replace(attack, name=f"{attack.name} ({name})") for name, one in verdicts.items() for attack in one.attacks
         ),
-        remarks=_once(text for one in each for text in one.remarks),
+        remarks=_once([*said_of(knowing), *(text for one in each for text in one.remarks)]),
+        knowing=knowing,
         provided=" and ".join(_once(one.provided for one in each if one.provided)),
         columns=dict(verdicts),
         column=worst,
         _people=_most_strained(verdicts),
-        _learn=cache(partial(_most_learned, list(each))),
+        _learn=cache(partial(_most_learned, verdicts)),
     )
 
 
@@ -86,9 +88,10 @@ def _most_strained(verdicts: Mapping[str, Verdict]) -> dict[str, npt.NDArray[np.
     return {name: np.stack([each[name] for each in people])[nearest, row] for name in people[0]}
 
 
-def _most_learned(verdicts: list[Verdict]) -> Finding | None:
+def _most_learned(verdicts: Mapping[str, Verdict]) -> Finding | None:
     """Of the column about which being in the release tells most."""
-    found = [finding for finding in (each.learned for each in verdicts) if finding is not None]
+    learned = [(name, each.learned) for name, each in verdicts.items()]
+    found = [replace(finding, column=name) for name, finding in learned if finding is not None]
     return max(found, key=_gained, default=None)
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from oneoff.audit.attack import Attack
 from oneoff.audit.attacks.finding import Finding
 from oneoff.audit.exposure import MaskedView
+from oneoff.audit.knowing import Knowing
 from oneoff.audit.reader import ReaderView
 from oneoff.audit.witness import Witness
 from oneoff.models.adversary import Adversary
@@ -61,6 +62,7 @@ class Verdict:
     attacks    what attacks by somebody who knows the method found; run on releases that stand against nobody
     columns    where several columns are sensitive: the verdict on each, or on several as one; all else is of the worst
     column     which of these that is; empty where there is one
+    knowing    where several columns are sensitive: what knowing one of them tells about another, which is not promised
     flags      by "above" and "certain": the people concerned, where they are known
     """
 
@@ -87,6 +89,7 @@ class Verdict:
     provided: str = ""
     columns: Mapping[str, Verdict] = field(default_factory=dict)
     column: str = ""
+    knowing: tuple[Knowing, ...] = ()
     flags: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict, repr=False)
     _people: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
     _learn: Callable[[], Finding | None] = field(default=_nothing, repr=False)
@@ -190,6 +193,7 @@ class Verdict:
             "remarks": list(self.remarks),
             "problems": list(self.problems),
             "column": self.column or None,
+            "knowing": [each.as_dict() for each in self.knowing],
             "columns": {name: each.as_dict() for name, each in self.columns.items()},
         }
 
