@@ -108,8 +108,9 @@ def remarks(epsilon: float, allowed: float, odds: Odds, words: Words) -> tuple[s
     """
     moved, becoming = words.moves(epsilon), odds.sentence(epsilon)
     column = f" of {odds.sensitive.name!r}" if words.parts else ""
+    first: tuple[str, ...]
     if words.parts:  # the first is said once, the second of each column
-        first = (f"{moved}.", *([f"Of {odds.sensitive.name!r}: {becoming}."] if becoming else []))
+        first = (f"{moved}.", f"Of {odds.sensitive.name!r}: {becoming or 'everybody has the same value'}.")
     else:
         first = (f"{moved}{'; ' * bool(becoming)}{becoming}.",)
     return (
