@@ -646,3 +646,27 @@ def test_remarks_name_the_sum_and_its_parts(people: Table) -> None:
     assert sum("in all sensitive columns together" in text for text in remarks) == 1
     assert any(text.startswith("Of 'income': a belief of") for text in remarks)
     assert any("held to the epsilon of all counts together" in text for text in remarks)
+
+
+# --- who knows one of the columns
+
+
+@pytest.mark.parametrize("joint", [None, "s*t", "t*s"])
+def test_who_knows_a_column_sees_how_columns_go_together_only_where_they_were_counted_so(joint: str | None) -> None:
+    """The same value in both columns: she knows t, and looks at what is shown of s for those who have it."""
+    from oneoff.audit.attacks.beside import known_too, seen_knowing
+
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({"age": rng.integers(18, 80, 4000), "s": rng.choice(list("aab"), 4000)})
+    table = oneoff.read_table(frame.with_columns(t=pl.col("s")), quasi=["age"], sensitive=["s", "t"])
+    release = released(table, joint=joint)
+    people = known_too(table, ["t"], "s")
+    view = seen_knowing(release, people, ["t"], "s")
+    assert view.quasi[-1].name == "t"
+    assert view.units == 2 * release.tallies.groups
+    counts = view.together(1).toarray()  # [t, s]
+    assert counts.sum() == pytest.approx(table.rows, rel=0.05)
+    same = np.trace(counts) / counts.sum()
+    assert same > 0.9 if joint else same == pytest.approx(5 / 9, abs=0.05)
+    found = oneoff.attack(release, table, attacker=oneoff.Attacker(knows=("t",)), attacks=["bayes"])
+    assert (found["bayes"].rate.share > 0.9) is (joint is not None)

@@ -7,6 +7,8 @@ at hand, with the table.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -20,16 +22,19 @@ from oneoff.audit.levels import reached
 from oneoff.audit.moved import Moved, believed, nearest_ceiling
 from oneoff.audit.persons import persons_in_groups
 from oneoff.audit.verdict import PartVerdict, Verdict
+from oneoff.errors import BadValue
 from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
-from oneoff.releases import Tallied
+from oneoff.releases import Tallied, TalliedEach
 from oneoff.releases.tallies import tallies_of
-from oneoff.table import Table
+from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Floats, Ints
 from oneoff.table.classes import Risk, risk_of_classes
 from oneoff.table.persons import persons_with_value
 
-__all__ = ["judge", "seen"]
+__all__ = ["judge", "seen", "seen_knowing"]
+
+_MOST_SEEN = 50_000_000  # combinations of a cell, the values that somebody knows, and those to guess
 
 _WORDS = Words(
     "noise was drawn as described",
@@ -185,3 +190,56 @@ def seen(release: Tallied, table: Table) -> View:
     values, held = (csr_array(np.maximum(each, 0)) for each in (release.fitted.cells(), release.estimates))
     group = None if release.links is None else release.field[release.links]
     return View(release.form, table.quasi, release.sensitive, tuple(columns), values, group=group, held=held)
+
+
+def seen_knowing(release: TalliedEach, table: Table, known: Sequence[str], about: str) -> View:
+    """The same for somebody who knows other sensitive columns: cells with each combination of the values she knows.
+
+    What was counted together with the column tells her how they go together; of the others, how many of a cell have
+    each value, as if they had nothing to do with it.
+    """
+    from scipy.sparse import csr_array
+
+    own, many = release.of_column(about), len(known)
+    assert isinstance(own, Tallied)
+    view = seen(own, replace(table, quasi=table.quasi[:-many], codes=table.codes[:, :-many]))
+    people, columns = _people_knowing(release, known, about)
+    cells, combinations, values = people.shape
+    unit = np.arange(cells * combinations)
+    cell, codes = unit // combinations, np.unravel_index(unit % combinations, [each.size for each in columns])
+    found = {each.name: (each, code) for each, code in zip(columns, codes, strict=True)}
+    exact = [
+        sparse(unit, found[a.name][0].codes_in(a)[found[a.name][1]], np.ones(len(unit)), (len(unit), a.size))
+        for a in table.quasi[-many:]
+    ]
+    held = csr_array(people.reshape(-1, values))
+    shown = (*(column[cell] for column in view.columns), *exact)
+    return View(view.form, table.quasi, view.sensitive, shown, held, group=view.group, held=view.held)
+
+
+def _refuse_many(combinations: int) -> None:
+    if combinations > _MOST_SEEN:
+        raise BadValue(
+            "there are too many combinations of what she knows to look at",
+            allowed=f"at most {_MOST_SEEN:,}, of cells, values she knows and values to guess",
+            got=f"{combinations:,}",
+        )
+
+
+def _people_knowing(release: TalliedEach, known: Sequence[str], about: str) -> tuple[Floats, list[Attribute]]:
+    """[cell, combination of what is known, value]: how many people; and the known columns in the order of that."""
+    together = [name for name in known if release.counted_with(name) is release.counted_with(about)]
+    apart = [name for name in known if name not in together]
+    joint = release.of_column("*".join((*together, about)))
+    single = [release.of_column(name) for name in (*together, *apart)]
+    columns = [each.sensitive for each in single if each.sensitive is not None]
+    assert isinstance(joint, Tallied)
+    values = len(release.of_column(about).counts)
+    _refuse_many(release.tallies.groups * values * math.prod(each.size for each in columns))
+    people = np.maximum(joint.fitted.cells(), 0).reshape(release.tallies.groups, -1, values)
+    for each in single[len(together) :]:
+        assert isinstance(each, Tallied)
+        share = np.maximum(each.fitted.cells(), 1e-9)
+        share /= share.sum(axis=1, keepdims=True)
+        people = (people[:, :, None, :] * share[:, None, :, None]).reshape(len(people), -1, values)
+    return people, columns

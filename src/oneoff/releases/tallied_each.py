@@ -148,11 +148,11 @@ class TalliedEach(Published):
         return {}
 
     def _of_column(self, name: str) -> Tallied:  # type: ignore[override]
-        whole = self._counted_with(name)
+        whole = self.counted_with(name)
         own = whole.of((name,) if name in whole.names else name.split("*"))
         return self._tallied(own, math.prod(whole.sizes) // math.prod(own.sizes))
 
-    def _counted_with(self, name: str) -> Counted:
+    def counted_with(self, name: str) -> Counted:
         """Where the values of a column, or the combinations of several, were counted."""
         parts = (name,) if name in self.sensitive_names else tuple(name.split("*"))
         found = [each for each in self.counted if set(parts) <= set(each.names)]
