@@ -34,7 +34,9 @@ def obviously_holds(public: Path) -> bool:
         case "tallied":
             cells = [row["people"] for row in _rows(public, "cells")]
             parts_of = [Fraction(each["epsilon"]) for each in described.get("counted", [])]
-            return sum(parts_of) <= Fraction(described["epsilon"]) and all(_cells_hold(part, cells) and _odds_hold(part, described["epsilon"]) for part in parts)
+            return sum(parts_of) <= Fraction(described["epsilon"]) and all(
+                _cells_hold(part, cells) and _odds_hold(part, described["epsilon"]) for part in parts
+            )
         case "synthetic":
             spent = described["spent"]
             total = spent["choices"] * Fraction(spent["each_choice"]) + Fraction(spent["counts"])
