@@ -111,6 +111,8 @@ def compare(
 def _meant(method: Method, model: Model, table: Table, most_rows: int | None) -> bool:
     """Those that serve the promise, also for persons with several rows where there are some."""
     persons = table.person is not None and most_rows != 1
+    if not method.serves_columns(table, model):
+        return False
     return method.serves_promise(model) and not method.comparator and (not persons or method.serves_persons(model))
 
 

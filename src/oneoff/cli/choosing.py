@@ -43,7 +43,8 @@ def profile(
     for name in frame.column_names:
         for notice in decimal_commas(name, frame[name]) if is_text(frame[name].type) else ():
             notify(notice)
-    found = profile_table(frame, quasi=options.names(quasi) or None, sensitive=sensitive, population=population)
+    private = options.names(sensitive) or None
+    found = profile_table(frame, quasi=options.names(quasi) or None, sensitive=private, population=population)
     if as_json:
         print_json(found.as_dict())
     else:
@@ -139,7 +140,7 @@ def compare(
 
     seed = given_seed(seed, seed_file)
     table = read_table(
-        source, quasi=options.names(quasi), sensitive=sensitive, numeric=options.names(numeric),
+        source, quasi=options.names(quasi), sensitive=options.name_or_names(sensitive), numeric=options.names(numeric),
         categorical=options.names(categorical), hierarchies=options.pairs(hierarchy, "--hierarchy"),
         missing=missing, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na),  # type: ignore[arg-type]
         decimal=decimal or ".", person=person, household=household, rows_are_people=rows_are_people,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -47,6 +47,7 @@ class Published(ABC):
     outliers   private: their rows of the table, which are among those held out; None where none is known
     weights    mean weights of groups or cells, where the table had weights and the kind of release carries them
     broken     private: why this release must not go out, empty when nothing speaks against it
+    besides    names of the sensitive columns beside the first, which `sensitive` and `counts` are about
     """
 
     form: ClassVar[str]
@@ -69,6 +70,7 @@ class Published(ABC):
     broken: str = ""
     suppressed: int = 0
     outliers: Ints | None = None
+    besides: tuple[str, ...] = ()
 
     # --- what a kind of release says about itself
 
@@ -101,7 +103,9 @@ class Published(ABC):
 
     @classmethod
     @abstractmethod
-    def assemble(cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]) -> Self:
+    def assemble(
+        cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]
+    ) -> Published:
         """The release that its public files describe; `common` has what all kinds share."""
 
     @abstractmethod
@@ -111,6 +115,10 @@ class Published(ABC):
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """What these people weigh; only asked where there are weights."""
         raise NotImplementedError
+
+    def _of_column(self, name: str) -> Self:
+        """The release with the values of one sensitive column, or of several as one, in place of the first."""
+        raise BadValue(f"a {self.form} release has one sensitive column", allowed="that one", got=name)
 
     def public_files(self) -> dict[str, pyarrow.Table]:
         """The published tables by the name of their file."""
@@ -141,6 +149,22 @@ class Published(ABC):
     @property
     def guarantee(self) -> str:
         return self.model.spec()
+
+    @property
+    def sensitive_names(self) -> tuple[str, ...]:
+        """The columns that must stay private."""
+        return () if self.sensitive is None else (self.sensitive.name, *self.besides)
+
+    def of_column(self, name: str) -> Self:
+        """The same release with one of the sensitive columns only, or with several as one (`diag*stay`)."""
+        if not self.besides and name in self.sensitive_names:
+            return self
+        single = replace(self._of_column(name), besides=())
+        return (
+            replace(single, model=self.model.for_column(name).bind(single.sensitive))
+            if self.model.says_of(name)
+            else single
+        )
 
     def people_in(self, table: Table) -> Table:
         """The people of the table who are in the release: not those who were held out of it, where that is known."""
@@ -221,7 +245,7 @@ class Published(ABC):
         """Which of the quasi-identifiers has this name."""
         names = [attribute.name for attribute in self.quasi]
         if name not in names:
-            known = names if self.sensitive is None else [*names, self.sensitive.name]
+            known = [*names, *self.sensitive_names]
             raise UnknownColumn(
                 f"the release has no column {name!r}", allowed=listing(known), hint=nearest(name, known)
             )
@@ -233,6 +257,10 @@ class Published(ABC):
     def _labels_of(self, name: str) -> npt.NDArray[Any]:
         if self.sensitive is not None and self._is_sensitive(name):
             return self.sensitive.labels
+        if name in self.besides:
+            beside = self._of_column(name).sensitive
+            assert beside is not None
+            return beside.labels
         return self.labels_shown(self.place_of(name))
 
     def write(
@@ -272,6 +300,7 @@ def of_people(table: Table, person: Ints) -> dict[str, Any]:
         "counts": table.counts,
         "links": np.argsort(person),
         "origin": table.origin,
+        "besides": table.besides,
     }
 
 
