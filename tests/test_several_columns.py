@@ -25,7 +25,6 @@ from oneoff.errors import (
     BadValue,
     DamagedRelease,
     MethodMismatch,
-    OneoffError,
     UnknownColumn,
     UnreachableGuarantee,
 )
@@ -446,8 +445,20 @@ def test_who_cannot_keep_promises_for_several_columns_says_who_can() -> None:
     with pytest.raises(MethodMismatch, match="sabre does not keep"):
         oneoff.anonymize(table, "t-closeness:0.5", method="sabre")
     assert oneoff.anonymize(table, "k-anonymity:5", method="transversal", seed=1).besides == ("stay",)
-    with pytest.raises(OneoffError):
+    with pytest.raises(MethodMismatch, match="anatomy does not keep"):
         oneoff.anonymize(table, "diag*stay=l-diversity:2", method="anatomy")
+
+
+def test_masked_records_carry_several_columns(tmp_path: Path, without_pictures: None) -> None:
+    table = _table(60)
+    release = oneoff.anonymize(table, "delta-probability:0.5", method="mutual-cover", seed=1, joint=True)
+    release.write(tmp_path / "out")
+    again = oneoff.load_release(tmp_path / "out", private=True)
+    assert again.besides == ("stay",)
+    assert oneoff.audit(again, table).holds
+    assert list(oneoff.utility(again, table).columns) == TWO
+    both = again.count("diag in ('flu') and stay in (2)")
+    assert both.low == both.high == int(((_people(60)["diag"] == "flu") & (_people(60)["stay"] == 2)).sum())
 
 
 def test_auto_takes_a_method_that_serves_several_columns() -> None:
