@@ -181,6 +181,13 @@ def methods(
     print_lines([*adversary_lines(), "", _OPTIONS])
 
 
+def _several(method: Method) -> str:
+    """What it does about several sensitive columns."""
+    if method.several:
+        return "a promise for each"
+    return "as one" if method.form == "generalized" else "no"
+
+
 def _described(method: Method) -> list[str]:
     """A method in a few lines."""
     about = method.as_dict()
@@ -190,9 +197,10 @@ def _described(method: Method) -> list[str]:
         "makes": f"{method.output}{' (to compare with papers)' * method.comparator}",
         "stands against": about["stands_against"],
         "promises": ", ".join(about["promises"]) + needs,
+        "several columns": _several(method),
         "options": ", ".join(method.options) or "none",
     }
     lines = [method.name, f"  {method.summary}"]
     for label, text in rows.items():
-        lines += textwrap.wrap(f"  {label + ':':<16}{text}", WIDTH, subsequent_indent=" " * 18, break_on_hyphens=False)
+        lines += textwrap.wrap(f"  {label + ':':<17}{text}", WIDTH, subsequent_indent=" " * 19, break_on_hyphens=False)
     return [*lines, ""]

@@ -31,7 +31,7 @@ from oneoff.releases.nodes import Nodes
 from oneoff.releases.ordered import OrderedRanges
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import missing, reading
-from oneoff.releases.published import Published, with_values
+from oneoff.releases.published import Published, with_column, with_values
 from oneoff.releases.ranges import Ranges
 from oneoff.releases.sets import Sets
 from oneoff.releases.tallies import (
@@ -88,14 +88,8 @@ class Generalized(Published):
 
     def _of_column(self, name: str) -> Generalized:
         columns = ValueColumns(self.sensitive, self.values, self.keep, self.kept, self.besides)
-        own = columns.of_column(name)
-        assert own.sensitive is not None
-        return replace(
-            self,
-            **own._asdict(),
-            counts=np.bincount(own.values, minlength=own.sensitive.size).astype(np.int64),
-            plain=None if self.plain is None else self.plain.of_column(columns, name),
-        )
+        plain = None if self.plain is None else self.plain.of_column(columns, name)
+        return replace(self, **with_column(columns, name), plain=plain)
 
     def _shape(self) -> str:
         return "no groups" if self.group is None else f"{self.boxes} groups"
