@@ -194,13 +194,11 @@ def test_the_rule_of_several_columns_is_that_of_each(data: st.DataObject) -> Non
     each = by_column(table, model)
     for some in (np.flatnonzero(group == g) for g in np.unique(group)):
         count, touched, many = np.zeros(rule.limits.shape[1], np.int64), np.empty(rule.limits.shape[1], np.int64), 0
-        for row in some:
-            many = counted(rule, values[row], count, touched, many)
+        many = counted(rule.parts, values[some], 0, len(some), count, touched, many)
         alone = [_alone(own, single, some) for single, own in each]
         assert allows(rule, count, touched, many, len(some)) == all(alone)
         left, right = np.zeros_like(count), count.copy()
-        for row in some:
-            moved_left(rule, values[row], left, right)
+        moved_left(rule.parts, values[some], 0, len(some), left, right)
         assert (left == count).all()
         assert not right.any()
 

@@ -107,12 +107,13 @@ def greedy_groups(values: Any, order: Any, rule: Any, many_values: int) -> Any:
     What is left at the end joins the groups before it, one after the other, until together they keep it.
     """
     n = len(order)
+    along = values[order]
     back = np.zeros(n + 1, np.int64)
     count = np.zeros(many_values, np.int64)
     touched = np.empty(many_values, np.int64)
     many, start, last = 0, 0, 0
     for i in range(n):
-        many = counted(rule, values[order[i]], count, touched, many)
+        many = counted(rule.parts, along, i, i + 1, count, touched, many)
         if allows(rule, count, touched, many, i + 1 - start):
             back[i + 1] = start
             for t in range(many):
@@ -120,8 +121,7 @@ def greedy_groups(values: Any, order: Any, rule: Any, many_values: int) -> Any:
             many, start, last = 0, i + 1, i + 1
     while start > 0 and last < n:
         previous = back[start]
-        for i in range(previous, start):
-            many = counted(rule, values[order[i]], count, touched, many)
+        many = counted(rule.parts, along, previous, start, count, touched, many)
         start = previous
         if allows(rule, count, touched, many, n - start):
             break

@@ -24,15 +24,13 @@ def join_groups(values: Any, begin: Any, rule: Any) -> Any:
     count, touched = np.zeros(width, np.int64), np.empty(width, np.int64)
     blocks, first, many = 0, 0, 0
     for g in range(groups):
-        for i in range(begin[g], begin[g + 1]):
-            many = counted(rule, values[i], count, touched, many)
+        many = counted(rule.parts, values, begin[g], begin[g + 1], count, touched, many)
         good = allows(rule, count, touched, many, begin[g + 1] - begin[first])
         if not good and g + 1 < groups:
             continue
         while not good and blocks > 0:
             blocks -= 1
-            for i in range(begin[start[blocks]], begin[first]):
-                many = counted(rule, values[i], count, touched, many)
+            many = counted(rule.parts, values, begin[start[blocks]], begin[first], count, touched, many)
             first = start[blocks]
             good = allows(rule, count, touched, many, begin[g + 1] - begin[first])
         for t in range(many):

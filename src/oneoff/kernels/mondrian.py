@@ -90,8 +90,7 @@ def _tally(rule: Any, first: int, last: int, work: Any) -> int:
     """Count the sensitive values of a node into `right`; returns how many different ones there are."""
     many = 0
     if rule.by_value:
-        for i in range(first, last):
-            many = counted(rule, work[VALUES, i], work[RIGHT], work[TOUCHED], many)
+        many = counted(rule.parts, work[VALUES], first, last, work[RIGHT], work[TOUCHED], many)
     return many
 
 
@@ -211,8 +210,7 @@ def _halves_keep(rule: Any, at: int, size: int, many: int, work: Any) -> bool:
         return False
     if not rule.by_value:
         return True
-    for r in range(at):
-        moved_left(rule, work[BY_PLACE, r], left, right)
+    moved_left(rule.parts, work[BY_PLACE], 0, at, left, right)
     kept = allows(rule, left, touched, many, at) and allows(rule, right, touched, many, size - at)
     _put_back(many, work)
     return kept
@@ -305,7 +303,7 @@ def _candidates(
 
     `left` is empty and `right` holds the node's counts; both are so again on return.
     """
-    edges, left, right, out = work[EDGES], work[LEFT], work[RIGHT], work[CANDIDATES]
+    edges, left, right, out, by_place = work[EDGES], work[LEFT], work[RIGHT], work[CANDIDATES], work[BY_PLACE]
     size = last - first
     every = size <= thorough
     found = 0
@@ -314,8 +312,7 @@ def _candidates(
     for i in range(1, pieces):
         at = edges[i]
         if rule.by_value:
-            for r in range(edges[i - 1], at):
-                moved_left(rule, work[BY_PLACE, r], left, right)
+            moved_left(rule.parts, by_place, edges[i - 1], at, left, right)
         if at < rule.least_size or size - at < rule.least_size or (i - pieces // 2) % stride != 0:
             continue
         if rule.by_value and not (

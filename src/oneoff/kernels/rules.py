@@ -44,9 +44,8 @@ def allows(rule: Any, count: Any, touched: Any, many: int, size: int) -> bool:
                 return False
     if rule.least_entropy > 0 and not _varied(rule.least_entropy, count, touched, many, size, distinct):
         return False
-    for p in range(len(rule.columns)):
-        if not _varied_column(rule.columns[p], count, touched, many, size):
-            return False
+    if len(rule.columns) > 0 and not _varied_columns(rule.columns, count, touched, many, size):
+        return False
     for p in range(len(rule.recursive)):
         if not _recursive(rule.recursive[p], count, touched, many, size):
             return False
@@ -57,33 +56,46 @@ def allows(rule: Any, count: Any, touched: Any, many: int, size: int) -> bool:
 
 
 @njit(cache=True)
-def counted(rule: Any, value: int, count: Any, touched: Any, many: int) -> int:
-    """Count a value, or each of a combination of several; returns how many different ones were touched."""
-    if rule.parts.shape[1] == 0:
-        if count[value] == 0:
-            touched[many] = value
-            many += 1
-        count[value] += 1
+def counted(parts: Any, values: Any, first: int, last: int, count: Any, touched: Any, many: int) -> int:
+    """Count values[first:last], or the parts of each combination; returns how many different ones were touched."""
+    if parts.shape[1] == 0:
+        for i in range(first, last):
+            v = values[i]
+            if count[v] == 0:
+                touched[many] = v
+                many += 1
+            count[v] += 1
         return many
-    for part in range(rule.parts.shape[1]):
-        v = rule.parts[value, part]
-        if count[v] == 0:
-            touched[many] = v
-            many += 1
-        count[v] += 1
+    for i in range(first, last):
+        for part in range(parts.shape[1]):
+            v = parts[values[i], part]
+            if count[v] == 0:
+                touched[many] = v
+                many += 1
+            count[v] += 1
     return many
 
 
 @njit(cache=True)
-def moved_left(rule: Any, value: int, left: Any, right: Any) -> None:
-    """A value, or each of a combination of several, is counted left instead of right."""
-    if rule.parts.shape[1] == 0:
-        left[value] += 1
-        right[value] -= 1
+def moved_left(parts: Any, values: Any, first: int, last: int, left: Any, right: Any) -> None:
+    """values[first:last], or the parts of each combination, are counted left instead of right."""
+    if parts.shape[1] == 0:
+        for i in range(first, last):
+            left[values[i]] += 1
+            right[values[i]] -= 1
         return
-    for part in range(rule.parts.shape[1]):
-        left[rule.parts[value, part]] += 1
-        right[rule.parts[value, part]] -= 1
+    for i in range(first, last):
+        for part in range(parts.shape[1]):
+            left[parts[values[i], part]] += 1
+            right[parts[values[i], part]] -= 1
+
+
+@njit(cache=True)
+def _varied_columns(columns: Any, count: Any, touched: Any, many: int, size: int) -> bool:
+    for p in range(len(columns)):
+        if not _varied_column(columns[p], count, touched, many, size):
+            return False
+    return True
 
 
 @njit(cache=True)
