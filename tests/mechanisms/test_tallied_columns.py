@@ -133,9 +133,9 @@ def test_by_default_the_fourth_root_of_the_numbers_of_values_divides_epsilon(peo
         ({"shares": "occupation:1,income:0"}, BadValue, "not usable"),
         ({"shares": "occupation:1,income:x"}, BadValue, "not usable"),
         ({"shares": "occupation:99,income:1"}, MethodMismatch, "would drown those of 'income'"),
-        ({"joint": "occupation*wage"}, UnknownColumn, "'wage' is not a sensitive column"),
-        ({"joint": "occupation"}, UnknownColumn, "occupation"),
-        ({"joint": "occupation*income,income*occupation"}, BadValue, "twice"),
+        ({"together": "occupation*wage"}, UnknownColumn, "'wage' is not a sensitive column"),
+        ({"together": "occupation"}, UnknownColumn, "occupation"),
+        ({"together": "occupation*income,income*occupation"}, BadValue, "twice"),
         ({"field_size": 10**6}, UnreachableGuarantee, "smaller than one field"),
         ({"domain": "A;B"}, BadValue, "whose domain"),
     ],
@@ -150,7 +150,7 @@ def test_what_cannot_be_counted_is_refused(
 def test_combinations_may_be_too_many(people: Table) -> None:
     many = replace(people, keep=(Attribute("income", "numeric", np.arange(900)),))
     with pytest.raises(BadValue, match=r"too many sensitive values of 'occupation\*income'"):
-        publish(many, PROMISE, method="tallies", options={"joint": "occupation*income"})
+        publish(many, PROMISE, method="tallies", options={"together": "occupation*income"})
 
 
 def test_a_plan_that_spends_too_much_is_a_defect(people: Table) -> None:
@@ -273,7 +273,7 @@ def drawn_noise(table: Table, plan: Tallies, *, seeded: bool) -> dict[str, np.nd
 
 
 @pytest.mark.parametrize("seeded", [True, False])
-@pytest.mark.parametrize("options", [{"shares": "occupation:1,income:4"}, {"joint": "occupation*income"}])
+@pytest.mark.parametrize("options", [{"shares": "occupation:1,income:4"}, {"together": "occupation*income"}])
 def test_noise_of_each_column_is_as_wide_as_its_epsilon_asks(
     people: Table, seeded: bool, options: dict[str, str]
 ) -> None:
@@ -381,7 +381,7 @@ def test_what_was_not_counted_together_is_between_honest_bounds(how: str) -> Non
     assert found.low <= truth <= found.high
     if how == "nothing":
         assert found.count == pytest.approx(truth, rel=0.1)
-    together = released(table, joint="s*t").count(question)
+    together = released(table, together="s*t").count(question)
     assert not together.independent
     assert together.low <= truth <= together.high
     assert together.high - together.low < 0.3 * (found.high - found.low)
@@ -396,7 +396,7 @@ def test_a_condition_that_all_values_meet_asks_nothing(people: Table) -> None:
 
 
 def test_columns_counted_together_have_marginals_for_each(people: Table) -> None:
-    release = released(people, joint="income*occupation")
+    release = released(people, together="income*occupation")
     joint, *none = release.counted
     assert not none
     assert joint.names == ("income", "occupation")
@@ -417,7 +417,7 @@ def test_columns_counted_together_have_marginals_for_each(people: Table) -> None
 
 
 def test_noise_of_marginals_is_as_wide_as_they_say(people: Table) -> None:
-    plan = planned(people, joint="occupation*income", field_size=60)
+    plan = planned(people, together="occupation*income", field_size=60)
     noise = drawn_noise(people, plan, seeded=True)["occupation*income"].reshape(-1, 10, 8)
     people_of = noise.sum(axis=(1, 2), keepdims=True) / 80
     marginal = (noise - people_of).sum(axis=2)  # once counts of a field add up to its people
@@ -443,7 +443,7 @@ def test_dealing_makes_up_no_link_between_columns() -> None:
     together = oneoff.read_table(
         frame.with_columns(t=pl.col("s")), quasi=["age"], sensitive=["s", "t"], categorical=["s", "t"]
     )
-    rows = released(together, joint="s*t", cells=50).to_polars()
+    rows = released(together, together="s*t", cells=50).to_polars()
     assert np.corrcoef(rows["s"], rows["t"])[0, 1] > 0.9
 
 
@@ -458,7 +458,7 @@ def test_laws_of_every_release(data: st.DataObject) -> None:
     k, size = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 20))
     names = table.sensitive_names
     joint = data.draw(st.sampled_from([None, "*".join(names[:2]), "*".join(names[::-1])]))
-    options = {"field_size": size, "totals": data.draw(st.sampled_from(["known", "unknown"])), "joint": joint}
+    options = {"field_size": size, "totals": data.draw(st.sampled_from(["known", "unknown"])), "together": joint}
     guarantee = f"{data.draw(st.sampled_from(['beta-likeness:2', 'basic-beta-likeness:1']))}+k-anonymity:{k}"
     if max(k, size) > table.rows:
         with pytest.raises(UnreachableGuarantee):
@@ -587,7 +587,7 @@ def test_what_release_json_says(people: Table, tmp_path: Path) -> None:
     counts = pl.read_parquet(public / "counts-2.parquet")
     assert counts.columns == ["field", "value", "count"]
     assert counts["field"].max() == cells["field_2"].max()
-    together = replace(released(people, joint="occupation*income"), private_half=dict).write(tmp_path / "both")
+    together = replace(released(people, together="occupation*income"), private_half=dict).write(tmp_path / "both")
     pairs = pl.read_parquet(together / "public" / "counts.parquet")
     assert pairs.columns == ["field", "value_1", "value_2", "count"]
     assert pairs.select("value_1", "value_2").unique().height == 80
@@ -659,7 +659,7 @@ def test_who_knows_a_column_sees_how_columns_go_together_only_where_they_were_co
     rng = np.random.default_rng(4)
     frame = pl.DataFrame({"age": rng.integers(18, 80, 4000), "s": rng.choice(list("aab"), 4000)})
     table = oneoff.read_table(frame.with_columns(t=pl.col("s")), quasi=["age"], sensitive=["s", "t"])
-    release = released(table, joint=joint)
+    release = released(table, together=joint)
     people = known_too(table, ["t"], "s")
     view = seen_knowing(release, people, ["t"], "s")
     assert view.quasi[-1].name == "t"

@@ -66,7 +66,7 @@ def tallies(
     domain: Any = None,
     public: Table | None = None,
     shares: Any = None,
-    joint: Any = None,
+    together: Any = None,
     rng: np.random.Generator | None = None,
     report: Report | None = None,
 ) -> Tally | Tallies:
@@ -84,7 +84,7 @@ def tallies(
                  there are cut more finely here
     shares       of several sensitive columns: proportions in which eps is divided among their counts, as a mapping or
                  as diag:3,stay:2; by default by the fourth root of their numbers of values
-    joint        those to count together, over all combinations of their values, as diag*stay (several with commas)
+    together     those to count together, over all combinations of their values, as diag*stay (several with commas)
 
     Serves every promise made of ceilings and floors, alone and with k-anonymity or delta-probability. O(n d log n).
     Stands against anyone: whatever somebody knows, everybody else's values included, a person's own value moves their
@@ -93,7 +93,7 @@ def tallies(
     the odds by no more, and cells have enough different persons.
     """
     table = table if domain is None else with_domain(table, domain)
-    columns = _columns(table, model, totals, joint)
+    columns = _columns(table, model, totals, together)
     eps = columns.allowed if epsilon is None else lowered(epsilon, columns.allowed)
     parts = columns.divided(eps, shares)
     smallest = max(_smallest_cell(each, column, cells) for column, each in columns.promised)
@@ -147,20 +147,20 @@ class _Columns:
         return divided(epsilon, {name: len(each.counts) for name, each in self.counted.items()}, shares)
 
 
-def _columns(table: Table, model: Model, totals: str, joint: Any) -> _Columns:
+def _columns(table: Table, model: Model, totals: str, together: Any) -> _Columns:
     refuse_unknown("word for what is known of totals", totals, ("unknown", "known"))
     each = by_column(table, model) if table.besides else [(table, model)]
     for column, own in each:
         _refuse(column, own)
-    names = _counted_names(table.sensitive_names, promised(model, table.sensitive_names), joint)
+    names = _counted_names(table.sensitive_names, promised(model, table.sensitive_names), together)
     counted = {name: table.of_column(name) for name in names} if table.besides else {names[0]: table}
     _refuse_many(counted)
     return _Columns(tuple(each), counted, min(allowed_epsilon(column, own, totals) for column, own in each))
 
 
-def _counted_names(columns: Sequence[str], about: Sequence[str], joint: Any) -> tuple[str, ...]:
+def _counted_names(columns: Sequence[str], about: Sequence[str], together: Any) -> tuple[str, ...]:
     """What is counted with noise of its own: columns, and joined ones that are named or promised together."""
-    given = [] if joint is None else joint.split(",") if isinstance(joint, str) else list(joint)
+    given = [] if together is None else together.split(",") if isinstance(together, str) else list(together)
     named = [joined_names(str(each).strip(), columns) for each in (*given, *(set(about) - set(columns)))]
     groups = list(dict.fromkeys(named))
     found = {part: "*".join(group) for group in groups for part in group}
