@@ -135,7 +135,7 @@ class Method:
     def carries_weights(self) -> bool:
         """Do its releases show means of weights? Those do in which people of a group or cell look the same."""
         stated = str(inspect.signature(self.run).return_annotation).split(" | ")
-        return all(RELEASES[self.form, plan] in (generalize, tally) for plan in stated)
+        return all(RELEASES[self.form, plan] in (generalize, tally, tally_each) for plan in stated)
 
     def serves_persons(self, model: Model) -> bool:
         """Does it count persons where these have several rows?"""

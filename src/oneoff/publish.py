@@ -277,7 +277,7 @@ def _refuse_weights(table: Table, method: Method, model: Model) -> None:
 
 def _told_by_weights(table: Table, plan: Plan) -> str:
     """What means of groups or cells may say beyond quasi-identifiers; only the steward is told."""
-    cells = plan.cells if isinstance(plan, Tally) else plan
+    cells = plan.cells if isinstance(plan, Tally | Tallies) else plan
     single = [table.of_column(name) for name in table.sensitive_names] or [table]
     said = [telling(each, cells.group) for each in single] if isinstance(cells, Partition) else []
     told = next((each for each in said if each is not None), None)
