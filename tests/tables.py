@@ -29,7 +29,7 @@ from oneoff.models import (
 )
 from oneoff.table import Attribute, Hierarchy, Table
 
-__all__ = ["EXAMPLES", "examples", "models", "promises", "tables"]
+__all__ = ["EXAMPLES", "column", "examples", "models", "promises", "tables"]
 
 EXAMPLES = 60  # of each law, unless it says otherwise
 
@@ -56,7 +56,7 @@ def _attribute(name: str, kind: str, used: np.ndarray) -> Attribute:
     return Attribute(name, "categorical", LETTERS[used], TREE if kind == "tree" else None)
 
 
-def _column(name: str, kind: str, raw: list[int]) -> tuple[Attribute, np.ndarray]:
+def column(name: str, kind: str, raw: list[int]) -> tuple[Attribute, np.ndarray]:
     used, codes = np.unique(np.array(raw), return_inverse=True)
     return _attribute(name, kind, used), codes.astype(np.int32)
 
@@ -68,12 +68,12 @@ def tables(draw: st.DrawFn, most: int = 40) -> Table:
     kinds = draw(st.lists(st.sampled_from(["number", "category", "tree", "order"]), min_size=1, max_size=3))
     widths = [draw(st.integers(1, 7)) for _ in kinds]
     columns = [
-        _column(f"q{j}", kind, draw(st.lists(st.integers(0, width), min_size=rows, max_size=rows)))
+        column(f"q{j}", kind, draw(st.lists(st.integers(0, width), min_size=rows, max_size=rows)))
         for j, (kind, width) in enumerate(zip(kinds, widths, strict=True))
     ]
     top = draw(st.integers(0, 5))
     raw = draw(st.lists(st.integers(0, top), min_size=rows, max_size=rows))
-    sensitive, values = _column("s", draw(st.sampled_from(["number", "tree", "order"])), raw)
+    sensitive, values = column("s", draw(st.sampled_from(["number", "tree", "order"])), raw)
     codes = np.ascontiguousarray(np.stack([codes for _, codes in columns], axis=1))
     return Table(tuple(attribute for attribute, _ in columns), codes, sensitive, values)
 

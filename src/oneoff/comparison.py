@@ -36,6 +36,7 @@ class Comparison:
     learned       how often somebody is right about people in the release who learns from it which values go with which
                   quasi-identifiers; outside: about people who were held out; added: how much more often about those
                   in it. None without people held out, and without a sensitive column
+    column        the worst of several sensitive columns; empty where there is one
     suppressed    people left out as outliers
     """
 
@@ -61,6 +62,7 @@ class Comparison:
     seconds: float | None = None
     cpu_seconds: float | None = None
     suppressed: int = 0
+    column: str = ""
 
     @property
     def label(self) -> str:
@@ -111,6 +113,8 @@ def compare(
 def _meant(method: Method, model: Model, table: Table, most_rows: int | None) -> bool:
     """Those that serve the promise, also for persons with several rows where there are some."""
     persons = table.person is not None and most_rows != 1
+    if not method.serves_columns(table, model):
+        return False
     return method.serves_promise(model) and not method.comparator and (not persons or method.serves_persons(model))
 
 
@@ -156,5 +160,6 @@ def _run(
         added=None if learned is None or learned.difference is None else learned.difference.amount,
         seconds=outcome.seconds,
         cpu_seconds=cpu_seconds,
+        column=verdict.column,
         suppressed=outcome.release.suppressed,
     )

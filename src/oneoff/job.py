@@ -37,7 +37,7 @@ class Job(BaseModel):
     guarantee: str
     quasi: list[str]
     output: str | None = None
-    sensitive: str | None = None
+    sensitive: str | list[str] | None = None
     identifiers: list[str] = []
     keep: list[str] = []
     numeric: list[str] = []
@@ -158,8 +158,8 @@ def _columns(release: Published, said: Container[str]) -> dict[str, Any]:
     return {
         "guarantee": release.guarantee,
         "quasi": [attribute.name for attribute in release.quasi],
-        "sensitive": None if release.sensitive is None else release.sensitive.name,
-        "keep": [attribute.name for attribute in getattr(release, "keep", ())],
+        "sensitive": list(release.sensitive_names) or None,
+        "keep": [each.name for each in getattr(release, "keep", ()) if each.name not in release.besides],
         **declared_as(release.quasi, but=said),
         "rows_are_people": True,
         "weight": None if release.weights is None else release.weights.name,

@@ -24,9 +24,9 @@ COMMANDS = {
     ],
     "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--dates", "--verbose", "--json"],
     "attack": [
-        "--original", "--attack", "--control", "--earlier", "--columns", "--knows-links", "--knows-values", "--model",
-        "--quasi", "--sensitive", "--numeric", "--categorical", "--missing", "--rows", "--hierarchy", "--person",
-        "--ordered", "--dates", "--prefix",
+        "--original", "--attack", "--control", "--earlier", "--columns", "--knows-links", "--knows-values", "--knows",
+        "--model", "--quasi", "--sensitive", "--numeric", "--categorical", "--missing", "--rows", "--hierarchy",
+        "--person", "--ordered", "--dates", "--prefix",
         "--verbose", "--json",
     ],
     "verify": ["--key", "--verbose", "--json"],

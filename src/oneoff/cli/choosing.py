@@ -43,7 +43,8 @@ def profile(
     for name in frame.column_names:
         for notice in decimal_commas(name, frame[name]) if is_text(frame[name].type) else ():
             notify(notice)
-    found = profile_table(frame, quasi=options.names(quasi) or None, sensitive=sensitive, population=population)
+    private = options.names(sensitive) or None
+    found = profile_table(frame, quasi=options.names(quasi) or None, sensitive=private, population=population)
     given = {"--rows": rows, "--encoding": None if encoding == "utf-8" else encoding, "--delimiter": delimiter,
              "--decimal": decimal, "--na": na}  # fmt: skip
     reading = [text for flag, value in given.items() if value is not None for text in (flag, str(value))]
@@ -143,7 +144,7 @@ def compare(
 
     seed = given_seed(seed, seed_file)
     table = read_table(
-        source, quasi=options.names(quasi), sensitive=sensitive, numeric=options.names(numeric),
+        source, quasi=options.names(quasi), sensitive=options.name_or_names(sensitive), numeric=options.names(numeric),
         categorical=options.names(categorical), hierarchies=options.pairs(hierarchy, "--hierarchy"),
         missing=missing, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na),  # type: ignore[arg-type]
         decimal=decimal or ".", person=person, household=household, rows_are_people=rows_are_people,
@@ -184,6 +185,13 @@ def methods(
     print_lines([*adversary_lines(), "", _OPTIONS])
 
 
+def _several(method: Method) -> str:
+    """What it does about several sensitive columns."""
+    if method.several:
+        return "a promise for each"
+    return "as one" if method.form == "generalized" else "no"
+
+
 def _described(method: Method) -> list[str]:
     """A method in a few lines."""
     about = method.as_dict()
@@ -193,9 +201,10 @@ def _described(method: Method) -> list[str]:
         "makes": f"{method.output}{' (to compare with papers)' * method.comparator}",
         "stands against": about["stands_against"],
         "promises": ", ".join(about["promises"]) + needs,
+        "several columns": _several(method),
         "options": ", ".join(method.options) or "none",
     }
     lines = [method.name, f"  {method.summary}"]
     for label, text in rows.items():
-        lines += textwrap.wrap(f"  {label + ':':<16}{text}", WIDTH, subsequent_indent=" " * 18, break_on_hyphens=False)
+        lines += textwrap.wrap(f"  {label + ':':<17}{text}", WIDTH, subsequent_indent=" " * 19, break_on_hyphens=False)
     return [*lines, ""]

@@ -82,7 +82,8 @@ def check(
     from oneoff.audit import check as check_table
 
     frame = options.read_columns(source, rows, encoding, delimiter, decimal, na)
-    verdict = check_table(frame, quasi=options.names(quasi), sensitive=sensitive, guarantee=guarantee, person=person)
+    private = options.name_or_names(sensitive)
+    verdict = check_table(frame, quasi=options.names(quasi), sensitive=private, guarantee=guarantee, person=person)
     _tell(verdict, as_json, verbose)
 
 

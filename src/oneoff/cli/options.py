@@ -73,6 +73,7 @@ __all__ = [
     "Weighted",
     "job_options",
     "na_texts",
+    "name_or_names",
     "names",
     "orders",
     "pairs",
@@ -99,7 +100,9 @@ _KNOWN = "Columns an outsider may know, e.g. age,sex,zip."
 Quasi = Annotated[str | None, typer.Option("--quasi", help=_KNOWN)]
 NeededQuasi = Annotated[str, typer.Option("--quasi", help=_KNOWN)]
 GeneralizedQuasi = Annotated[str, typer.Option("--quasi", help="The generalized columns, e.g. age,sex,zip.")]
-Sensitive = Annotated[str | None, typer.Option("--sensitive", help="The column that must stay private.")]
+Sensitive = Annotated[
+    str | None, typer.Option("--sensitive", help="The column that must stay private; several as diag,stay.")
+]
 Identifiers = Annotated[str | None, typer.Option(help="Columns to drop: names, numbers, addresses.")]
 Person = Annotated[
     str | None,
@@ -277,6 +280,12 @@ def names(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
+def name_or_names(text: str | None) -> str | list[str] | None:
+    """One name, or a list of several."""
+    found = names(text)
+    return found if len(found) > 1 else text
+
+
 def na_texts(text: str | None) -> list[str]:
     """The empty field is always missing; --na adds to it."""
     return ["", *names(text)]
@@ -324,13 +333,14 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `anonymize` under the names of a job; what was not given is None, False or empty."""
     effort = [] if given["effort"] is None else [f"effort={given['effort']}"]
     lists = ("quasi", "identifiers", "keep", "numeric", "categorical", "prefix")
-    as_given = ("guarantee", "sensitive", "missing", "bins", "level", "other_below",
+    as_given = ("guarantee", "missing", "bins", "level", "other_below",
                 "method", "seed", "seed_file", "rows", "encoding",
                 "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out",
                 "person", "household", "rows_are_people", "per_person", "most_rows", "weight",
                 "max_suppressed")  # fmt: skip
     return {
         "output": given["out"],
+        "sensitive": name_or_names(given["sensitive"]),
         "hierarchies": pairs(given["hierarchy"], "--hierarchy"),
         "na": na_texts(given["na"]) if given["na"] else None,
         "ordered": orders(given["ordered"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -118,8 +119,12 @@ def read_values(sensitive: Attribute | None, frame: pa.Table) -> Codes:
     return codes(frame[sensitive.name].combine_chunks(), sensitive.labels)
 
 
-def read_kept(names: list[str], frame: pa.Table) -> tuple[tuple[Attribute, ...], Codes | None]:
-    attributes, columns = [], []
+def read_kept(
+    names: list[str], frame: pa.Table, besides: Sequence[dict[str, Any]] = ()
+) -> tuple[tuple[Attribute, ...], Codes | None]:
+    """Columns that travel with the sensitive value: first those that are sensitive, too, and described as such."""
+    attributes = [each for each in map(read_sensitive, besides) if each is not None]
+    columns = [read_values(attribute, frame) for attribute in attributes]
     for name in names:
         encoded = frame[name].combine_chunks().dictionary_encode()
         attributes.append(Attribute(name, "categorical", array(encoded.dictionary)))

@@ -17,6 +17,7 @@ recipient computes from several such tables differs as far as it may be off (`on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from oneoff.releases.regression import Regression
 from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
 
-__all__ = ["imputed_rows"]
+__all__ = ["OpenFit", "imputed_rows"]
 
 _SHARED = 1.3  # as for counts (`tallied.py`): what the fit leaves out of a cell, its neighbours lack as well
 _WIDENED = 50
@@ -35,29 +36,45 @@ _STEPS = 20  # towards sums that are possible
 _PULL = 0.5  # of what is due: counts of values stay within about a person of the sums of shares
 
 
+class OpenFit(NamedTuple):
+    """A fit with trends, and the variance of the counts of fields that it was made from."""
+
+    fitted: Regression
+    noise: float
+
+
 def imputed_rows(
-    fitted: Regression, quasi: Sequence[Attribute], noise: float, rng: np.random.Generator
-) -> tuple[Codes, Codes, Ints]:
+    fits: Sequence[OpenFit], quasi: Sequence[Attribute], rng: np.random.Generator
+) -> tuple[Codes, list[Codes], Ints]:
     """Rows with the tallies of every cell, values as another draw says, and the cell of every row, in random order.
 
-    fitted   with trends, which other columns shall have as far as the counts show them
-    noise    the variance of a count of a field
+    fits   one for each sensitive column, over the same cells: what goes with values goes through quasi-identifiers
     """
+    cell, codes = shuffled_columns(fits[0].fitted.tallies, rng)
+    values = [_values(each, quasi, codes, cell, rng) for each in fits]
+    mixed = rng.permutation(len(cell))
+    return codes[mixed], [each[mixed] for each in values], cell[mixed]
+
+
+def _values(
+    fit: OpenFit, quasi: Sequence[Attribute], codes: Codes, cell: Ints, rng: np.random.Generator
+) -> Codes:
+    """A value for every row. Those of a field come in random order: what is due of one is given to the next."""
     from oneoff.kernels.drawing import draw_values, rake
 
-    cell, codes = shuffled_columns(fitted.tallies, rng)
+    fitted = fit.fitted
     order = np.lexsort((rng.random(len(cell)), fitted.field[cell]))
-    cell, codes = cell[order], codes[order]
-    level, effect = _drawn(fitted, noise, rng)
-    shares, begin = level[cell], offsets(fitted.tallies.widths)
+    own = codes[order]
+    level, effect = _drawn(fitted, fit.noise, rng)
+    shares = level[cell[order]]
     for j, each in enumerate(effect):
-        shares += each[codes[:, j]]
-    wanted = [_possible(_by_code(shares, codes[:, j], a), _place(a)) for j, a in enumerate(quasi)]
+        shares += each[own[:, j]]
+    wanted = [_possible(_by_code(shares, own[:, j], a), _place(a)) for j, a in enumerate(quasi)]
     shares = np.maximum(shares, _LEAST)
-    rake(shares, codes, begin, np.concatenate(wanted), _ROUNDS)
-    values: Codes = draw_values(shares, rng.random(len(cell)), _PULL)
-    mixed = rng.permutation(len(cell))
-    return codes[mixed], values[mixed], cell[mixed]
+    rake(shares, own, offsets(fitted.tallies.widths), np.concatenate(wanted), _ROUNDS)
+    values = np.empty(len(cell), dtype=np.int32)
+    values[order] = draw_values(shares, rng.random(len(cell)), _PULL)
+    return values
 
 
 # ---------------------------------------------------------------------------------------- what the release leaves open

@@ -20,7 +20,7 @@ import pyarrow as pa
 from oneoff.errors import BadValue, EmptyTable, MissingValues, RoleConflict, UnknownColumn, listing, nearest
 from oneoff.table.arrays import Codes
 from oneoff.table.bins import with_bins
-from oneoff.table.coarser import with_level, with_other
+from oneoff.table.coarser import in_each_column, with_level, with_other
 from oneoff.table.columns import MISSING_LABEL, Column, attribute_of, column_of, rows_of, with_category
 from oneoff.table.dates import at_precision, given_precisions, looks_like_dates
 from oneoff.table.freetext import free_text_notice, refuse_free_text
@@ -50,7 +50,7 @@ def read_table(
     source: Any,
     *,
     quasi: Iterable[str] | str,
-    sensitive: str | None = None,
+    sensitive: Iterable[str] | str | None = None,
     identifiers: Iterable[str] | str = (),
     keep: Iterable[str] | str = (),
     numeric: Iterable[str] | str = (),
@@ -135,7 +135,7 @@ def read_table(
     if weight is not None:
         table = replace(table, weight=_weight(columns[weight]))
     for given, coarser in ((bins, with_bins), (level, with_level), (other_below, with_other)):
-        table = table if given is None else coarser(table, given)
+        table = table if given is None else in_each_column(table, coarser, given)
     return table
 
 
@@ -230,7 +230,7 @@ def _refuse_missing(columns: Mapping[str, Column], schema: Schema) -> None:
 
 
 def _protected(schema: Schema) -> tuple[str, ...]:
-    return (*schema.quasi, *schema.columns("sensitive"))
+    return (*schema.quasi, *schema.columns("sensitive"), *schema.beside)
 
 
 def _needed(schema: Schema) -> tuple[str, ...]:
@@ -362,10 +362,31 @@ def _assemble(
         finished[name] = attribute, codes
     finished |= {name: attribute_of(columns[name]) for name in schema.keep}
     quasi, codes = _stack([finished[name] for name in schema.quasi])
-    keep, kept = _stack([finished[name] for name in schema.keep])
+    keep, kept = _stack([finished[name] for name in (*schema.beside, *schema.keep)])
     _refuse_reserved_names(quasi, (*_needed(schema), *schema.keep))
     sensitive, values = finished[schema.sensitive] if schema.sensitive else (None, np.zeros(len(codes), np.int32))
-    return Table(quasi, codes, sensitive, values, keep, kept if keep else None, tuple(notices), origin, dropped_rows)
+    table = Table(quasi, codes, sensitive, values, keep, kept if keep else None, tuple(notices), origin, dropped_rows)
+    return replace(table, besides=schema.beside)
+
+
+def _with_made_tree(column: Column, word: Hierarchy | str | None) -> Column:
+    """With a hierarchy over its own values, where one is to be made; dates and numbers count as names from then on."""
+    if not isinstance(word, str):
+        return column
+    attribute, _ = attribute_of(replace(column, kind="categorical", order=()))
+    tree = made_hierarchy(word, attribute.labels, column.name)
+    return replace(column, kind="categorical", tree=tree, order=())
+
+
+def _dates_seen(attribute: Attribute) -> list[str]:
+    """A notice for days, which say much about a person, and for dates that are not recognised as such."""
+    name, labels = attribute.name, attribute.labels
+    way = f"--dates {name}=month (dates={{{name!r}: 'month'}})"
+    if labels.dtype.kind == "M":
+        return [f"column {name!r} is read as dates, to the day or finer; {way} would publish months"]
+    if labels.dtype.kind == "O" and looks_like_dates([text for text in labels.tolist() if text != MISSING_LABEL]):
+        return [f"the texts of column {name!r} look like dates but are read as categories; {way} reads them as dates"]
+    return []
 
 
 def _with_made_tree(column: Column, word: Hierarchy | str | None) -> Column:

@@ -8,7 +8,6 @@ import numpy as np
 
 from oneoff.models import Counts
 from oneoff.releases import Tallied
-from oneoff.releases.noise import variance_of_sum
 from oneoff.releases.published import renamed
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
@@ -29,7 +28,7 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
         attribute.name: float(size @ _spread(attribute, counts, by.domains.get(attribute.name)) / rows)
         for attribute, counts in zip(release.quasi, release.tallies.columns, strict=True)
     }
-    noise = variance_of_sum(release.of_a_row, len(release.counts)) * release.fields
+    noise = release.noise() * release.fields
     return Utility(
         gcp=float(np.mean(list(blurred.values()))),
         gcp_set=None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oneoff.mechanisms.columns import ruled
 from oneoff.mechanisms.persons import enough_persons
 from oneoff.mechanisms.served import refuse_unreachable
 from oneoff.mechanisms.task import NumericAs, finish, task_of
@@ -38,10 +39,11 @@ def hilbert(
     from oneoff.kernels.hilbert import greedy_groups, optimal_groups
 
     refuse_unreachable(table, model)
-    task, rule = task_of("hilbert", table, model, numeric_as, rng), model.rule(table.counts, table.rows)
+    task, values = task_of("hilbert", table, model, numeric_as, rng), ruled(table, model)
+    rule = values.rule
     order = hilbert_order(table, task.rng)
     if rule.by_value:
-        return finish(task, greedy_groups(table.values, order, rule, len(table.counts)))
+        return finish(task, greedy_groups(values.values, order, rule, values.width))
     group = optimal_groups(table.codes, order, task.space, rule.least_size)
     return finish(task, enough_persons(table, group, rule.least_size))
 
