@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneoff.advice import many_categories, many_columns
 from oneoff.audit import Verdict, audit
 from oneoff.auto import choose, large_groups
 from oneoff.catalog import METHODS, RELEASES, Method
@@ -245,6 +246,8 @@ def _foreseen(order: _Order) -> list[str]:
         *_unchanged(table),
         _many_numbers(table, model),
         large_groups(order.method, model, table),
+        many_columns(order.method, model, table),
+        many_categories(order.method, table),
         _unprotected(table, model),
         _nothing_promised(table, model),
         order.said(order.method.forewarn),

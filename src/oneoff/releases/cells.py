@@ -98,6 +98,10 @@ class Cells(ABC):
     def columns(self, attribute: Attribute, box: Codes) -> dict[str, pyarrow.Array]:
         """The published columns, record by record."""
 
+    def listed(self) -> Ints | int:
+        """How many values each box lists one by one: every record of the box repeats them."""
+        return 0
+
     @abstractmethod
     def texts(self, attribute: Attribute) -> list[str]:
         """What each box shows as a single text, for CSV."""
