@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,40 @@ def test_a_flood_of_values_is_refused_before_the_audit(monkeypatch: pytest.Monke
     assert caught.value.allowed == "at most 2,000"
     assert "12 different values of 'q" in caught.value.got
     assert "--hierarchy q" in caught.value.hint
+
+
+# What boxes can mean
+
+
+@pytest.mark.parametrize("way", ["set", "range", "node"])
+def test_what_boxes_mean_is_the_same_listed_and_laid_out(way: str) -> None:
+    tree = Hierarchy.from_rows([[f"v{v:05}", f"n{v // 4}", "*"] for v in range(12)]) if way == "node" else None
+    table = people(tree=tree)
+    if way == "range":
+        number = Attribute("q0", "numeric", np.arange(12) * 10)
+        table = Table((number, *table.quasi[1:]), table.codes, table.sensitive, table.values)
+    release = oneoff.anonymize(table, "k-anonymity:7", method="ring", seed=1)
+    assert isinstance(release, generalized.Generalized)
+    known, cells = table.quasi[0], release.cells[0]
+    lists, share = cells.spread(release.quasi[0], known)
+    laid_out = np.zeros((len(lists), known.size))
+    laid_out[lists.owner, lists.items] = share[lists.owner]
+    assert cells.shown_as == way
+    assert np.allclose(laid_out, np.diff(cells.share_below(release.quasi[0], known), axis=1), atol=1e-6)
+
+
+def test_what_boxes_mean_takes_no_room_for_what_they_do_not_show() -> None:
+    """2,000 boxes that show a few of 1,500 values: a cell for every pair would take 24 MB."""
+    table = people(2_000, 1, 1_500)
+    release = oneoff.anonymize(table, "k-anonymity:3", method="ring", seed=1)
+    assert isinstance(release, generalized.Generalized)
+    tracemalloc.start()
+    try:
+        lists, _ = release.cells[0].spread(release.quasi[0], table.quasi[0])
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert 2_000 < len(lists.items) < 20_000
 
 
 # Advice

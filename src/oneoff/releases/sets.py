@@ -59,6 +59,9 @@ class Sets(Cells):
         np.add.at(member, (self.lists.owner, above[self.code]), 1)
         return (np.cumsum(member[:, :-1], axis=1) / self.lists.lengths[:, None]).astype(np.float32)
 
+    def spread(self, attribute: Attribute, known: Attribute) -> tuple[Ragged, Floats]:
+        return Ragged(self.start, renamed(attribute, known)[self.code]), 1 / self.lists.lengths
+
     def leaves_under(self, attribute: Attribute, tree: Hierarchy) -> Ints:
         shown, first = tree.leaf_codes(attribute.labels)[self.code], self.start[:-1]
         common = tree.lca(np.minimum.reduceat(shown, first), np.maximum.reduceat(shown, first))
