@@ -178,7 +178,7 @@ def _command(asked: list[str]) -> Figures:
     figures = {"cpu": used.ru_utime + used.ru_stime, "wall": time.perf_counter() - began, "mb": used.ru_maxrss / unit}
     summary = json.loads(said)
     if run.returncode == 2:
-        return figures | {"note": f"refused: {summary['error']['message']}"}
+        return figures | {"note": f"refused: {summary['error']['what']}"}
     return figures | {name: summary[name] for name in ("gcp", "groups", "holds", "rows")}
 
 
