@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneoff.advice import many_categories, many_columns
 from oneoff.audit import Verdict, audit
 from oneoff.auto import choose, large_groups, many_values
 from oneoff.catalog import METHODS, RELEASES, Method
@@ -329,6 +330,8 @@ def _foreseen(order: _Order) -> list[str]:
     told = (
         *_unchanged(table),
         *(text for single, own in by_column(table, model) for text in _about_values(order, single, own)),
+        many_columns(order.method, model, table),
+        many_categories(order.method, table),
         _nothing_promised(table, model),
         order.said(order.method.forewarn),
     )

@@ -9,7 +9,8 @@ import errno
 import hashlib
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -112,17 +113,9 @@ def _draw_pages(folder: Path, written: int, private: PrivateFiles, warn: Callabl
 
 
 def _write_public(release: Published, draft: Draft, csv: str, sign: Signer | None) -> None:
-    files = {}
-    for name, frame in release.public_files().items():
-        with draft.file(f"public/{name}") as file:
-            pq.write_table(frame, file, compression="zstd")
-        files[name] = file.hash()
-        if csv:
-            text = str(Path(name).with_suffix(".csv"))
-            shown = release.as_text(frame, name)
-            with draft.file(f"public/{text}") as file:
-                pyarrow.csv.write_csv(shown if csv == RAW else harmless(shown), file)
-            files[text] = file.hash()
+    files: dict[str, str] = {}
+    for name, frames in release.in_stretches().items():
+        files |= _write_table(release, draft, name, frames, csv)
     described = {**describe(release), **({"csv": csv} if csv else {}), "files": dict(sorted(files.items()))}
     content = f"{json.dumps(described, indent=2, ensure_ascii=False)}\n".encode()
     with draft.file("public/release.json") as file:
@@ -130,6 +123,23 @@ def _write_public(release: Published, draft: Draft, csv: str, sign: Signer | Non
     if sign is not None:
         with draft.file(f"public/{SIGNATURE}") as file:
             file.write(sign(content))
+
+
+def _write_table(release: Published, draft: Draft, name: str, frames: Iterator[pa.Table], csv: str) -> dict[str, str]:
+    """A published table, and its text where that is wanted, a stretch at a time; the hashes of its files."""
+    text, first, parquet, texts = str(Path(name).with_suffix(".csv")), 0, None, None
+    with ExitStack() as stack:
+        files = {each: stack.enter_context(draft.file(f"public/{each}")) for each in (name, *([text] if csv else []))}
+        for frame in frames:
+            parquet = parquet or stack.enter_context(pq.ParquetWriter(files[name], frame.schema, compression="zstd"))
+            parquet.write_table(frame)
+            if csv:
+                shown = release.as_text(frame, name, first)
+                shown = shown if csv == RAW else harmless(shown)
+                texts = texts or stack.enter_context(pyarrow.csv.CSVWriter(files[text], shown.schema))
+                texts.write_table(shown)
+            first += frame.num_rows
+    return {each: file.hash() for each, file in files.items()}
 
 
 def _hash(path: Path) -> str:

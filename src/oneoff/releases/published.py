@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -125,8 +125,12 @@ class Published(ABC):
         """The published tables by the name of their file."""
         return {"data.parquet": self.to_arrow()}
 
-    def as_text(self, frame: pyarrow.Table, name: str = "data.parquet") -> pyarrow.Table:
-        """The published table of that name as it looks in a CSV file."""
+    def in_stretches(self) -> dict[str, Iterator[pyarrow.Table]]:
+        """The same, some records at a time where all of them at once could fill the memory."""
+        return {name: iter((frame,)) for name, frame in self.public_files().items()}
+
+    def as_text(self, frame: pyarrow.Table, name: str = "data.parquet", first: int = 0) -> pyarrow.Table:
+        """The published table of that name, or its records from the `first` on, as it looks in a CSV file."""
         return frame
 
     def private_files(self) -> dict[str, pyarrow.Table]:
