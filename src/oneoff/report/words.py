@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from oneoff.audit.verdict import PartVerdict, Verdict
 from oneoff.models.adversary import Adversary
+from oneoff.table import Table
 from oneoff.table.classes import SMALL, Risk
 from oneoff.utility import Utility
 
@@ -26,6 +27,7 @@ __all__ = [
     "readable_utility",
     "readable_verdict",
     "risk_rows",
+    "sensitive_names",
     "what_it_means",
     "without_boxes",
 ]
@@ -68,6 +70,12 @@ _DRAWN = (
     "It means: whose record is whose may be plain to see, but the value it shows was drawn by chance; even who knows "
     "all about everybody else learns no more about a person from it than was promised."
 )
+
+
+def sensitive_names(table: Table) -> list[str]:
+    """The columns that must stay private, however many there are."""
+    open_ones = {attribute.name for attribute in (*table.quasi, *table.keep)}
+    return [attribute.name for attribute, _ in table.columns() if attribute.name not in open_ones]
 
 
 def checked_against(verdict: Verdict) -> str:

@@ -4,15 +4,20 @@ from oneoff.utility.aggregates import AggregateErrors, Aggregates, aggregate_err
 from oneoff.utility.loss import Utility, utility
 from oneoff.utility.masking import Masking, masking
 from oneoff.utility.order import better
-from oneoff.utility.standard import CountErrors, count_errors, standard_queries
+from oneoff.utility.shape import Association, Distribution, Shape, shape_of
+from oneoff.utility.standard import CountErrors, SizeErrors, count_errors, standard_queries
 from oneoff.utility.workload import QueryErrors, Workload, prefix_queries, query_errors, random_queries
 
 __all__ = [
     "AggregateErrors",
     "Aggregates",
+    "Association",
     "CountErrors",
+    "Distribution",
     "Masking",
     "QueryErrors",
+    "Shape",
+    "SizeErrors",
     "Utility",
     "Workload",
     "aggregate_errors",
@@ -23,6 +28,7 @@ __all__ = [
     "query_errors",
     "random_aggregates",
     "random_queries",
+    "shape_of",
     "standard_queries",
     "utility",
 ]
