@@ -26,11 +26,12 @@ from oneoff.catalog import METHODS, Method, named
 from oneoff.errors import OneoffError, listing
 from oneoff.mechanisms.tallies import usable_epsilon
 from oneoff.models import LDiversity, Model, Prior
+from oneoff.releases import Published, Tallied
 from oneoff.table import Attribute, Table
 from oneoff.table.bins import with_bins
 from oneoff.table.coarser import with_level, with_other
 
-__all__ = ["choose", "foretold", "large_groups"]
+__all__ = ["choose", "foretold", "foretold_of", "large_groups"]
 
 _RARE = 0.002  # of the rows: values that fewer have are proposed to be joined
 _LARGE = 500  # people in a group that tells a recipient next to nothing about its members
@@ -149,7 +150,7 @@ def foretold(method: str, model: Model, table: Table) -> float | None:
         epsilon = usable_epsilon(table, model)
         if epsilon is None:
             return None
-        return float(1.4 * people**-0.48 * values**0.36 * min(epsilon / table.rows_per_person, 3.0) ** -0.35)
+        return _with_tallies(people, values, epsilon / table.rows_per_person)
     if method == "mondrian" and _identity_alone(model):
         return float(1.2 * (_least_size(model, table) / people) ** 0.5)
     limits = model.caps(table.counts)
@@ -158,6 +159,17 @@ def foretold(method: str, model: Model, table: Table) -> float | None:
     shares = Prior.of(table.counts).shares
     needed = sum(float(p / c) for p, c in zip(shares, limits.ceiling, strict=True) if p > 0)
     return float(0.165 * people**-0.2 * max(needed, _least_size(model, table)) ** 0.64)
+
+
+def foretold_of(release: Published) -> float | None:
+    """The same of a release, from its public half alone; None but for tallies, whose epsilon says it all."""
+    if not isinstance(release, Tallied):
+        return None
+    return _with_tallies(release.rows, len(release.counts), release.of_a_row)
+
+
+def _with_tallies(people: int, values: int, epsilon: float) -> float:
+    return float(1.4 * people**-0.48 * values**0.36 * min(epsilon, 3.0) ** -0.35)
 
 
 def large_groups(method: Method, model: Model, table: Table) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from oneoff.card import card
 from oneoff.catalog import METHODS, Method
 from oneoff.errors import OneoffError
 from oneoff.models import Model, parse
@@ -64,6 +65,13 @@ class Comparison:
     def label(self) -> str:
         """The method with its options, as it is written on the command line."""
         return " ".join([self.method, *(f"{name}={value}" for name, value in self.options.items())])
+
+    def _repr_html_(self) -> str:
+        if self.refused:
+            return card(self.label, [("refused", self.refused)])
+        hidden = ("method", "options", "refused", "count_error")
+        rows = [(name, what) for name, what in self.as_dict().items() if name not in hidden and what is not None]
+        return card(self.label, [(name, f"{what:.4g}" if isinstance(what, float) else what) for name, what in rows])
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -55,6 +55,9 @@ class Attacked:
                 return finding
         raise KeyError(name)
 
+    def _repr_html_(self) -> str:
+        return "".join(finding._repr_html_() for finding in self)
+
     def lines(self, verbose: bool = False) -> list[str]:
         """A table, the attack that finds out most in a sentence, and notes; verbose: all sentences, rates by value, and
         why attacks were not tried."""

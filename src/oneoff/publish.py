@@ -17,7 +17,7 @@ from oneoff.audit import Verdict, audit
 from oneoff.auto import choose, large_groups
 from oneoff.catalog import METHODS, RELEASES, Method
 from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing, nearest, whole_number
-from oneoff.folder import private_files
+from oneoff.folder import private_files, public_pages
 from oneoff.models import Counts, Model, Prior, parse, prior_of
 from oneoff.outcome import Outcome
 from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
@@ -144,6 +144,7 @@ def publish(
             release,
             held_out=parts.left_out,
             private_half=lambda: private_files(outcome),
+            public_pages=public_pages,
             broken="" if verdict.holds else verdict.sentence(),
         ),
         verdict=verdict,

@@ -14,6 +14,7 @@ from oneoff.audit.attacks.finding import Finding
 from oneoff.audit.exposure import MaskedView
 from oneoff.audit.reader import ReaderView
 from oneoff.audit.witness import Witness
+from oneoff.card import card
 from oneoff.models.adversary import Adversary
 from oneoff.table.classes import Risk
 
@@ -127,6 +128,10 @@ class Verdict:
         if self.holds and self.stands_against == insider != self.against:
             found = f"{found} The method keeps it also against {insider.briefly}."
         return f"{subject} {found}"
+
+    def _repr_html_(self) -> str:
+        rows = [(part.guarantee, f"{'kept' if part.holds else 'BROKEN'}: {part.sentence}") for part in self.parts]
+        return card("The promise holds" if self.holds else "The promise DOES NOT hold", rows, self.sentence())
 
     @property
     def unjudged(self) -> bool:

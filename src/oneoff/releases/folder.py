@@ -9,7 +9,7 @@ import errno
 import hashlib
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -112,8 +112,9 @@ def _draw_pages(folder: Path, written: int, private: PrivateFiles, warn: Callabl
 
 
 def _write_public(release: Published, draft: Draft, csv: str, sign: Signer | None) -> None:
-    files = {}
-    for name, frame in release.public_files().items():
+    files, frames = {}, release.public_files()
+    columns = {name: frame.column_names for name, frame in frames.items()}
+    for name, frame in frames.items():
         with draft.file(f"public/{name}") as file:
             pq.write_table(frame, file, compression="zstd")
         files[name] = file.hash()
@@ -123,6 +124,11 @@ def _write_public(release: Published, draft: Draft, csv: str, sign: Signer | Non
             with draft.file(f"public/{text}") as file:
                 pyarrow.csv.write_csv(shown if csv == RAW else harmless(shown), file)
             files[text] = file.hash()
+            columns[text] = shown.column_names
+    for name, page in _pages(release, frames, columns):
+        with draft.file(f"public/{name}") as file:
+            file.write(page)
+        files[name] = file.hash()
     described = {**describe(release), **({"csv": csv} if csv else {}), "files": dict(sorted(files.items()))}
     content = f"{json.dumps(described, indent=2, ensure_ascii=False)}\n".encode()
     with draft.file("public/release.json") as file:
@@ -130,6 +136,17 @@ def _write_public(release: Published, draft: Draft, csv: str, sign: Signer | Non
     if sign is not None:
         with draft.file(f"public/{SIGNATURE}") as file:
             file.write(sign(content))
+
+
+def _pages(
+    release: Published, frames: dict[str, pa.Table], columns: dict[str, list[str]]
+) -> Iterator[tuple[str, bytes]]:
+    """Pages for a recipient. They are made of the release as it is read back from what goes out, and of nothing else:
+    no secret can get into them."""
+    if release.public_pages is None:
+        return
+    described = json.loads(json.dumps({**describe(release), "files": {}}))
+    yield from sorted(release.public_pages(described_release(described, frames), columns).items())
 
 
 def _hash(path: Path) -> str:

@@ -31,7 +31,8 @@ def advice(summary: Mapping[str, Any], verdict: Verdict, utility: Utility, table
 
 
 _HANDING_OVER = (
-    "Hand out the folder public/ as it is, and nothing else. It has a page (report.html) and a guide (README.md) for its "
+    "Hand out the folder public/ as it is, and nothing else. It has a page (report.html) and a guide "
+    "(README.md) for its "
     "recipients, who can check it with `oneoff verify`.",
     "Keep private/ as safe as the table: with it, and with this page, people can be found again.",
     "Publish this table once. A second release about the same people can undo the promise of the first.",
@@ -40,7 +41,10 @@ _HANDING_OVER = (
 
 def _about_the_promise(verdict: Verdict) -> Iterator[str]:
     if verdict.problems:
-        yield "Do not hand this out: the records do not fit the table. Make the release again, and report it if that does not help."
+        yield (
+            "Do not hand this out: the records do not fit the table. Make the release again, and report it "
+            "if that does not help."
+        )
     elif not verdict.holds:
         yield (
             "Do not hand this out: the promise does not hold. Choose another method, a weaker promise or fewer "
@@ -48,7 +52,8 @@ def _about_the_promise(verdict: Verdict) -> Iterator[str]:
         )
     elif verdict.by_count_only:
         yield (
-            "Decide whether keeping the promise by count is enough: whoever knows the method may conclude more. Tallies "
+            "Decide whether keeping the promise by count is enough: whoever knows the method may conclude "
+            "more. Tallies "
             "and transversal stand against somebody who does."
         )
     elif verdict.against == Adversary.BLACK_BOX:
@@ -84,7 +89,8 @@ def _about_counts(utility: Utility) -> Iterator[str]:
         )
     elif errors.median > _ROUGH:
         yield (
-            f"Tell recipients that counts are rough, {percent(errors.median)} off in the median; `oneoff compare` shows "
+            f"Tell recipients that counts are rough, {percent(errors.median)} off in the median; `oneoff "
+            "compare` shows "
             "whether another method does better."
         )
 

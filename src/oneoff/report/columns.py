@@ -12,7 +12,8 @@ __all__ = ["columns_kept"]
 _MOST_PAIRS = 10  # listed, those that changed most
 
 _DOTS = (
-    "One dot for every two columns; on the broken line nothing changed, below it columns have less to do with each other "
+    "One dot for every two columns; on the broken line nothing changed, below it columns have less to do with "
+    "each other "
     "in the release. Cramer's V: 0 for nothing to do with each other, 1 where one tells the other."
 )
 
@@ -28,7 +29,11 @@ def columns_kept(shape: Shape) -> Section:
         "sentence": shape.sentence(),
         "pairs": association_plot(shape.pairs, _DOTS) if shape.pairs else None,
         "changed": Grid(
-            header, tuple(_pair(pair) for pair in pairs), right=(1, 2, 3), caption="Pairs that changed most", titled=True
+            header,
+            tuple(_pair(pair) for pair in pairs),
+            right=(1, 2, 3),
+            caption="Pairs that changed most",
+            titled=True,
         ),
     }
 

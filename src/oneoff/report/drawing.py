@@ -14,9 +14,10 @@ from typing import Literal
 
 from markupsafe import Markup, escape
 
-__all__ = ["Axis", "Chart", "Mark", "draw", "evenly", "linear"]
+__all__ = ["Axis", "Chart", "Mark", "Side", "draw", "evenly", "linear"]
 
 Point = tuple[float, float]
+Side = Literal["start", "end"]
 _LINES = 1000  # units across the picture of lines
 
 
@@ -46,7 +47,7 @@ class Mark:
     shape: Literal["line", "dots", "columns", "rule"]
     kind: str
     points: tuple[Point, ...]
-    texts: tuple[tuple[str, Literal["start", "end"]], ...] = ()
+    texts: tuple[tuple[str, Side], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,9 @@ class Chart:
 
 def draw(chart: Chart) -> Markup:
     """The picture."""
-    inside = Markup("").join([*_grid(chart), *(part for mark in chart.marks for part in _SHAPES[mark.shape](mark, chart))])
+    inside = Markup("").join(
+        [*_grid(chart), *(part for mark in chart.marks for part in _SHAPES[mark.shape](mark, chart))]
+    )
     return Markup('<svg class="plot" role="img" aria-label="{}" width="100%" height="{}">{}</svg>').format(
         chart.label, chart.height, inside
     )
@@ -101,7 +104,9 @@ def _line(mark: Mark, chart: Chart) -> Iterator[Markup]:
 
 def _dots(mark: Mark, chart: Chart) -> Iterator[Markup]:
     for x, y in mark.points:
-        yield Markup('<circle class="{}" cx="{}" cy="{}" r="4.5"/>').format(mark.kind, _across(x, chart), _down(y, chart))
+        yield Markup('<circle class="{}" cx="{}" cy="{}" r="4.5"/>').format(
+            mark.kind, _across(x, chart), _down(y, chart)
+        )
     for (x, y), (text, side) in zip(mark.points, mark.texts, strict=False):
         yield Markup('<text class="beside {}" x="{}" y="{}" dx="{}" dy=".32em">{}</text>').format(
             side, _across(x, chart), _down(y, chart), 9 if side == "start" else -9, text

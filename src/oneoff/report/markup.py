@@ -78,7 +78,10 @@ class Bars:
         """Every row with, for each series, its kind, the length of its bar in percent and its text."""
         top = self.top or max((n for _, numbers in self.rows for n in numbers if n is not None), default=1.0) or 1.0
         return [
-            (name, [(kind, _length(n, top), "" if n is None else self.text(n)) for (kind, _), n in self._paired(numbers)])
+            (
+                name,
+                [(kind, _length(n, top), "" if n is None else self.text(n)) for (kind, _), n in self._paired(numbers)],
+            )
             for name, numbers in self.rows
         ]
 
@@ -109,7 +112,13 @@ def _templates() -> Environment:
         keep_trailing_newline=True,
     )
     found.filters["cut"] = plain
+    found.filters["lines"] = _lines
     return found
+
+
+def _lines(text: str) -> Markup:
+    """Several lines, each of them as harmless as any text."""
+    return Markup("\n").join(plain(line, _LONGEST) for line in text.split("\n"))
 
 
 def _readable(value: object) -> object:

@@ -17,8 +17,8 @@ from oneoff.models.adversary import Adversary
 from oneoff.report.advice import advice
 from oneoff.report.behind import behind, by_column, column_tiles, hides_groups
 from oneoff.report.beliefs import believed, nearest
-from oneoff.report.costs import cost_tiles, costs, count_tiles
 from oneoff.report.columns import columns_kept
+from oneoff.report.costs import cost_tiles, costs, count_tiles
 from oneoff.report.markup import Bars, Grid, Section, render
 from oneoff.report.patient import patient_sentence
 from oneoff.report.plots import group_size_plot
@@ -175,7 +175,10 @@ def _gained(verdict: Verdict) -> Iterator[str]:
             yield "Nobody was held out, so what being in it adds was not measured."
     exceeding = [attack for attack in verdict.attacks if attack.exceeds]
     if exceeding:
-        yield f"Attacks that know the method are right more often than allowed: {len(exceeding)} of {len(verdict.attacks)}."
+        yield (
+            f"Attacks that know the method are right more often than allowed: {len(exceeding)} of "
+            f"{len(verdict.attacks)}."
+        )
 
 
 def _answer(verdict: Verdict) -> tuple[str, str]:

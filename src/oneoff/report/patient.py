@@ -68,7 +68,8 @@ def _part(model: Model, setting: Setting) -> str:
     you all the same."""
     if model.about == "values" and setting.against is Adversary.ANYONE and setting.odds is not None:
         return (
-            f"what your own {setting.value} adds to what is handed out makes nobody more than {setting.odds:.3g} times as "
+            f"what your own {setting.value} adds to what is handed out makes nobody more than "
+            f"{setting.odds:.3g} times as "
             "sure of it, whatever they know"
         )
     said = _SAID.get(model.name)
@@ -77,7 +78,8 @@ def _part(model: Model, setting: Setting) -> str:
 
 def _times(factor: str, setting: Setting) -> str:
     return (
-        f"{setting.nobody} can become more than {factor} times as sure of your {setting.value} as of that of anybody in "
+        f"{setting.nobody} can become more than {factor} times as sure of your {setting.value} as of that of "
+        "anybody in "
         "the table"
     )
 
@@ -88,7 +90,8 @@ def _factor(model: Any) -> str:
 
 _SAID: dict[str, Callable[[Any, Setting], str]] = {
     "k-anonymity": lambda m, to: (
-        f"at least {m.k:,} people look the same in what is handed out, you among them: who knows your {to.known} cannot "
+        f"at least {m.k:,} people look the same in what is handed out, you among them: who knows your "
+        f"{to.known} cannot "
         "tell which of them you are"
     ),
     "delta-probability": lambda m, to: (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from oneoff.report.drawing import Axis, Chart, Mark, draw, evenly, linear
+from oneoff.report.drawing import Axis, Chart, Mark, Side, draw, evenly, linear
 from oneoff.report.markup import Bars, Figure
 from oneoff.report.words import distinct, percent
 from oneoff.table.arrays import Floats, Ints
@@ -28,8 +28,8 @@ __all__ = [
     "group_size_plot",
     "loss_plot",
     "matching_plot",
-    "size_shares",
     "size_error_plot",
+    "size_shares",
 ]
 
 _LABEL_CHARS = 34
@@ -90,9 +90,7 @@ def _shares(sizes: Ints, edges: Sequence[int]) -> Floats:
 def matching_plot(curve: Sequence[Mapping[str, Any]], caption: str) -> Figure:
     """How often somebody finds the right record or value, by how likely they use each quasi-identifier they know."""
     names = {"identity": ("after", "the right record"), "attribute": ("before", "the right value")}
-    found = {
-        key: tuple((point["p_match"], point[key]) for point in curve if point[key] is not None) for key in names
-    }
+    found = {key: tuple((point["p_match"], point[key]) for point in curve if point[key] is not None) for key in names}
     highest = max((y for points in found.values() for _, y in points), default=1.0)
     used = "probability that a quasi-identifier is used for matching (P_match)"
     marks = [
@@ -149,13 +147,17 @@ def error_plot(curves: Mapping[str, Sequence[float]], caption: str) -> Figure:
     for i, (who, errors) in enumerate(curves.items()):
         last = len(errors) - 1
         middle = errors[last // 2]
-        left = i == 0 and middle > _LINEAR  # of the first line, if there is room
+        side: Side = "end" if i == 0 and middle > _LINEAR else "start"  # of the first line, if there is room
         points = tuple((error, j / last) for j, error in enumerate(errors))
-        text = ((percent(middle), "end" if left else "start"),)
-        marks += [Mark("line", kinds[who], points), Mark("dots", kinds[who], ((middle, 0.5),), text)]
+        marks += [
+            Mark("line", kinds[who], points),
+            Mark("dots", kinds[who], ((middle, 0.5),), ((percent(middle), side),)),
+        ]
     ticks = tuple((error, f"{error:.0%}") for error in _ERRORS)
     chart = Chart(
-        "; ".join(f"{who}: half of the counts are off by at most {percent(e[(len(e) - 1) // 2])}" for who, e in curves.items()),
+        "; ".join(
+            f"{who}: half of the counts are off by at most {percent(e[(len(e) - 1) // 2])}" for who, e in curves.items()
+        ),
         Axis("how far a count is off, of the truth", ticks, _by_logarithm, crowded=True),
         Axis("share of counts", _QUARTERS),
         tuple(marks),

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from oneoff.card import card
 from oneoff.errors import BadValue, UnknownColumn, listing, nearest, whole_number
 from oneoff.releases import Published, of_kind
 from oneoff.table import Attribute, Hierarchy, Table
@@ -61,6 +62,11 @@ class Utility:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"count_error": None if self.count_error is None else self.count_error.as_dict()}
+
+    def _repr_html_(self) -> str:
+        found = self.as_dict() | ({} if self.count_error is None else {"count_error": self.count_error.median})
+        rows = [(name, f"{number:.4g}") for name, number in found.items() if isinstance(number, int | float)]
+        return card("What was lost", rows, self.sentence())
 
     def sentence(self) -> str:
         """What a typical count is off by, then what was blurred."""

@@ -44,7 +44,7 @@ def as_rows(release: Perturbed, rng: np.random.Generator) -> Columns:
 
 def led_back(release: Perturbed, counts: Floats) -> Floats:
     """[..., value]: right on average, and never fewer than none."""
-    return np.maximum(np.linalg.solve(release.channel.matrix, counts.T).T, 0.0)
+    return np.asarray(np.maximum(np.linalg.solve(release.channel.matrix, counts.T).T, 0.0))
 
 
 def answer(release: Perturbed, table: Table, numbers: Floats, queries: Aggregates) -> Answers:

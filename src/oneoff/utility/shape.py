@@ -15,21 +15,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from oneoff.releases import Published, of_kind
+from oneoff.releases import Published, has_entry, of_kind
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints
 
-__all__ = ["Association", "Columns", "Distribution", "Shape", "association", "binned", "of_columns", "shape_of"]
+__all__ = [
+    "Association",
+    "Columns",
+    "Distribution",
+    "Shape",
+    "association",
+    "binned",
+    "leading_back",
+    "of_columns",
+    "shape_of",
+]
 
 Columns = Sequence[tuple[Attribute, Codes]]  # a recipient's rows: every column with the codes of its own domain
 
 _PARTS = 12  # of a column, at most
 _COLUMNS = 40  # compared, at most
 _LOOKED_AT = 20_000_000  # rows, over all pairs of columns
+_FEWEST = 20_000  # rows of a pair, where there are so many
 _SEED = 1  # public: which rows are looked at, where they are very many
 
 
@@ -88,18 +99,28 @@ class Shape:
         return asdict(self)
 
 
+class _Both(NamedTuple):
+    """A column of the table, with everybody's code and the codes of a recipient's rows."""
+
+    attribute: Attribute
+    before: Codes
+    after: Codes
+
+
+Leading = Callable[[str, Floats], Floats]
+
+
 def shape_of(release: Published, table: Table) -> Shape:
     """Compare the columns of the table with a recipient's rows; refused for kinds that nobody can draw rows from."""
     as_rows: Callable[[Any, np.random.Generator], Columns]
     as_rows = of_kind("oneoff.utility", "as_rows", release, "nobody has rows of")
-    rng = np.random.default_rng(_SEED)
-    led_back = _leading_back(release)
+    rng, led_back = np.random.default_rng(_SEED), leading_back(release)
     shown = {known.name: _in_codes_of(known, codes, table) for known, codes in as_rows(release, rng)}
-    both = [(attribute, codes, shown[attribute.name]) for attribute, codes in table.columns() if attribute.name in shown]
+    every = [_Both(a, codes, shown[a.name]) for a, codes in table.columns() if a.name in shown]
     known = {attribute.name for attribute in (*table.quasi, *table.keep)}
-    some = both[:_COLUMNS]
-    columns = tuple(_distribution(*each, each[0].name not in known, led_back) for each in some)
-    return Shape(columns, tuple(_pairs(some, led_back, rng)), len(both) - len(some))
+    some = every[:_COLUMNS]
+    columns = tuple(_distribution(each, each.attribute.name not in known, led_back) for each in some)
+    return Shape(columns, tuple(_pairs(some, led_back, rng)), len(every) - len(some))
 
 
 def of_columns(release: Published, codes: Codes, values: Codes) -> Columns:
@@ -108,10 +129,8 @@ def of_columns(release: Published, codes: Codes, values: Codes) -> Columns:
     return [*zip(release.quasi, codes.T, strict=True), *own]
 
 
-def _leading_back(release: Published) -> Callable[[str, Floats], Floats]:
+def leading_back(release: Published) -> Leading:
     """What is known of the last axis of counts, for the column whose values chance changed."""
-    from oneoff.releases import has_entry
-
     if not has_entry("oneoff.utility", "led_back", release):
         return lambda name, counts: counts
     lead: Callable[[Any, Floats], Floats] = of_kind("oneoff.utility", "led_back", release, "nothing leads back")
@@ -135,18 +154,16 @@ def _counted(codes: Codes, size: int) -> Floats:
     return np.bincount(np.where(codes < 0, size, codes), minlength=size + 1).astype(np.float64)
 
 
-def _distribution(
-    attribute: Attribute, before: Codes, after: Codes, sensitive: bool, led_back: Callable[[str, Floats], Floats]
-) -> Distribution:
-    size = attribute.size
-    counted = [_counted(each, size) for each in (before, after)]
+def _distribution(both: _Both, sensitive: bool, led_back: Leading) -> Distribution:
+    attribute, size = both.attribute, both.attribute.size
+    counted = [_counted(each, size) for each in (both.before, both.after)]
     counted[1][:size] = led_back(attribute.name, counted[1][:size])
     shares = [each / max(each.sum(), 1.0) for each in counted]
     part, names = binned(attribute, counted[0][:size])
     part = np.append(part, len(names) - 1)  # values the table does not have are among the last
-    summed = [tuple(np.bincount(part, weights=each, minlength=len(names)).tolist()) for each in shares]
+    before, after = (tuple(np.bincount(part, weights=each, minlength=len(names)).tolist()) for each in shares)
     distance = float(np.abs(shares[0] - shares[1]).sum() / 2)
-    return Distribution(attribute.name, attribute.kind, sensitive, names, *summed, distance)
+    return Distribution(attribute.name, attribute.kind, sensitive, names, before, after, distance)
 
 
 def binned(attribute: Attribute, counts: Floats) -> tuple[Ints, tuple[str, ...]]:
@@ -171,24 +188,30 @@ def binned(attribute: Attribute, counts: Floats) -> tuple[Ints, tuple[str, ...]]
     return part, (*(texts[code] for code in common.tolist()), others)
 
 
-def _pairs(
-    both: Sequence[tuple[Attribute, Codes, Codes]], led_back: Callable[[str, Floats], Floats], rng: np.random.Generator
-) -> list[Association]:
-    """Every two columns, the same rows for all of them; a column that chance changed is led back before it is parted."""
-    pairs = list(combinations(range(len(both)), 2))
-    if not pairs:
-        return []
-    most = max(20_000, _LOOKED_AT // len(pairs))
-    coarse = [_coarse(attribute, codes) for attribute, codes, _ in both]
+def _pairs(columns: Sequence[_Both], led_back: Leading, rng: np.random.Generator) -> list[Association]:
+    """Every two columns, the same rows for all of them; what chance changed is led back before it is parted."""
+    pairs = list(combinations(range(len(columns)), 2))
+    coarse = [_coarse(each.attribute, each.before) for each in columns]
+    most = max(_FEWEST, _LOOKED_AT // max(len(pairs), 1))
+    befores = _some_rows([each.before for each in columns], most, rng)
+    afters = _some_rows([each.after for each in columns], most, rng)
+    names, widths = [each.attribute.name for each in columns], [each.attribute.size for each in columns]
     found = []
-    for place in (1, 2):
-        rows = len(both[0][place])
-        some = np.arange(rows) if rows <= most else rng.choice(rows, most, replace=False)
-        found.append([_joint(both, coarse, place, some, i, j, led_back if place == 2 else None) for i, j in pairs])
-    return [
-        Association(both[i][0].name, both[j][0].name, association(before), association(after))
-        for (i, j), before, after in zip(pairs, *found, strict=True)
-    ]
+    for i, j in pairs:
+        before = _joint(coarse[i], befores[i], befores[j], widths[j])
+        after = np.maximum(led_back(names[j], _joint(coarse[i], afters[i], afters[j], widths[j])), 0.0)
+        measured = (association(_parted(each, coarse[j])) for each in (before, after))
+        found.append(Association(names[i], names[j], *measured))
+    return found
+
+
+def _some_rows(columns: list[Codes], most: int, rng: np.random.Generator) -> list[Codes]:
+    """All rows, or where they are very many a sample of them."""
+    rows = len(columns[0]) if columns else 0
+    if rows <= most:
+        return columns
+    some = rng.choice(rows, most, replace=False)
+    return [codes[some] for codes in columns]
 
 
 def _coarse(attribute: Attribute, codes: Codes) -> Ints:
@@ -200,28 +223,22 @@ def _coarse(attribute: Attribute, codes: Codes) -> Ints:
     if attribute.kind != "numeric":
         return binned(attribute, counts)[0]
     middle = np.cumsum(counts) - counts / 2
-    return np.minimum((middle * _PARTS / max(counts.sum(), 1.0)).astype(np.int64), _PARTS - 1)
+    parts: Ints = np.minimum((middle * _PARTS / max(counts.sum(), 1.0)).astype(np.int64), _PARTS - 1)
+    return parts
 
 
-def _joint(
-    both: Sequence[tuple[Attribute, Codes, Codes]],
-    coarse: Sequence[Ints],
-    place: int,
-    rows: Ints,
-    i: int,
-    j: int,
-    led_back: Callable[[str, Floats], Floats] | None,
-) -> Floats:
-    """[part of i, part of j]: how many of the rows have both; rows with a value the table lacks have neither."""
-    first, second = both[i][place][rows], both[j][place][rows]
+def _joint(coarse: Ints, first: Codes, second: Codes, width: int) -> Floats:
+    """[part of one column, code of another]: how many of the rows have both; nobody with a value the table lacks."""
     known = (first >= 0) & (second >= 0)
-    part, width = coarse[i][first[known]], both[j][0].size
-    whole = np.bincount(part * width + second[known], minlength=(int(coarse[i].max()) + 1) * width)
-    counts = whole.reshape(-1, width).astype(np.float64)
-    if led_back is not None:
-        counts = np.maximum(led_back(both[j][0].name, counts), 0.0)
-    parts = int(coarse[j].max()) + 1
-    return np.stack([np.bincount(coarse[j], weights=row, minlength=parts) for row in counts])
+    place = coarse[first[known]] * width + second[known]
+    counts = np.bincount(place, minlength=(int(coarse.max()) + 1) * width)
+    return counts.reshape(-1, width).astype(np.float64)
+
+
+def _parted(counts: Floats, coarse: Ints) -> Floats:
+    """The same with parts of the second column."""
+    parts = int(coarse.max()) + 1
+    return np.stack([np.bincount(coarse, weights=row, minlength=parts) for row in counts])
 
 
 def association(joint: Floats) -> float:

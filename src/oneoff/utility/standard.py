@@ -29,7 +29,7 @@ from oneoff.table.arrays import Floats, Ints, offsets
 from oneoff.utility.counting import people_meant
 from oneoff.utility.workload import Workload, estimated_counts
 
-__all__ = ["CountErrors", "SizeErrors", "count_errors", "overall_counts", "standard_queries"]
+__all__ = ["CountErrors", "SizeErrors", "count_errors", "overall_counts", "power_of_ten", "standard_queries"]
 
 _ASKED, _COLUMNS, _SELECTIVITIES = 1000, (2, 3), (0.1, 0.02)
 _SEED = 1  # public, and for good: as long as it stays, figures can be compared
@@ -126,12 +126,16 @@ def count_errors(release: Published, table: Table) -> CountErrors:
         spread=tuple(np.quantile(ours, _PERCENTILES).tolist()),
         overall_spread=tuple(np.quantile(overall, _PERCENTILES).tolist()),
         about_values=table.sensitive is not None,
-        by_size=_by_size(truth[asked], ours, overall),
+        by_size=_by_size(power_of_ten(truth[asked], table.rows), ours, overall),
     )
 
 
-def _by_size(truth: Ints, ours: Floats, overall: Floats) -> tuple[SizeErrors, ...]:
-    size = np.rint(np.log10(truth)).astype(np.int64)
+def power_of_ten(count: Ints | Floats, rows: int) -> Ints:
+    """The power that each count is nearest to, none greater than all people are."""
+    return np.minimum(np.rint(np.log10(count)), np.floor(np.log10(rows))).astype(np.int64)
+
+
+def _by_size(size: Ints, ours: Floats, overall: Floats) -> tuple[SizeErrors, ...]:
     return tuple(
         SizeErrors(
             people=10**each,
