@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,12 +87,11 @@ def _shape(outcome: Outcome) -> Shape | None:
 def _about(outcome: Outcome) -> About:
     from datetime import date
 
-    from oneoff import __version__
     from oneoff.report.page import About
 
     read = tomllib.loads(outcome.job).get("input", "") if outcome.job else ""
     today = date.today()
-    return About(Path(str(read)).name, f"{today.day} {today:%B %Y}", __version__)
+    return About(Path(str(read)).name, f"{today.day} {today:%B %Y}", import_module("oneoff").__version__)
 
 
 def _report_page(outcome: Outcome, shape: Shape | None) -> bytes:
@@ -107,17 +107,11 @@ def _report_page(outcome: Outcome, shape: Shape | None) -> bytes:
 def _report_numbers(outcome: Outcome, shape: Shape | None) -> bytes:
     from oneoff.report.numbers import report_numbers
 
-    return _json(
-        report_numbers(
-            outcome.as_dict(),
-            outcome.verdict,
-            outcome.utility,
-            outcome.table,
-            model=outcome.release.model,
-            shape=shape,
-            about=_about(outcome),
-        )
-    )
+    numbers = report_numbers(
+        outcome.as_dict(), outcome.judged, outcome.verdict, outcome.utility, outcome.table,
+        model=outcome.release.model, shape=shape, about=_about(outcome),
+    )  # fmt: skip
+    return _json(numbers)
 
 
 def _json(content: dict[str, Any]) -> bytes:

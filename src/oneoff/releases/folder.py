@@ -38,6 +38,7 @@ __all__ = ["load_release", "public_half", "release_folder", "write_release"]
 
 
 _NOTHING: PrivateFiles = {}
+_PAGES = ("README.md", "report.html")  # for a recipient: kept as they are when a release is written again
 _JSON_PART = 32  # release.json may have this part of the bytes that a table may take: texts become objects
 
 
@@ -186,7 +187,9 @@ def _load_public(public: Path) -> Published:
     described = _described(public)
     try:
         frames = {name: read_parquet(public / name) for name in described["files"] if name.endswith(".parquet")}
-        return described_release(described, frames)
+        release = described_release(described, frames)
+        pages = {name: (public / name).read_bytes() for name in _PAGES if name in described["files"]}
+        return replace(release, public_pages=(lambda release, files: pages) if pages else None)
     except (*UNFIT, pa.ArrowException) as error:
         what = error.what if isinstance(error, OneoffError) else f"{type(error).__name__}: {error}"
         raise _damaged(f"{str(public)!r} does not fit its description", what) from error
@@ -245,6 +248,8 @@ def _described(public: Path) -> dict[str, Any]:
         path = public / name
         if Path(name).name != name or not is_file(path):
             raise _damaged(f"{name} is missing from {str(public)!r}", "no such file")
+        if name in _PAGES and path.stat().st_size > most_bytes() // _JSON_PART:
+            raise _damaged(f"{name} is longer than any page", f"{path.stat().st_size:,} bytes")
         if _hash(path) != digest:
             raise _damaged(f"{name} was changed after the release was written", "another hash than in release.json")
     return described

@@ -74,6 +74,11 @@ class Bars:
     def header(self) -> tuple[str, ...]:
         return (self.label, *(name for _, name in self.series)) if len(self.series) > 1 else (self.label, "share")
 
+    @property
+    def title(self) -> str:
+        """What is to be seen, for who does not see it."""
+        return f"{' and '.join(name for _, name in self.series)}, by {self.label}"
+
     def drawn(self) -> list[tuple[str, list[tuple[str, str, str]]]]:
         """Every row with, for each series, its kind, the length of its bar in percent and its text."""
         top = self.top or max((n for _, numbers in self.rows for n in numbers if n is not None), default=1.0) or 1.0

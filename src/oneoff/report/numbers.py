@@ -22,6 +22,7 @@ __all__ = ["report_numbers"]
 
 def report_numbers(
     summary: Mapping[str, Any],
+    judged: Mapping[str, Any],
     verdict: Verdict,
     utility: Utility,
     table: Table,
@@ -30,13 +31,13 @@ def report_numbers(
     shape: Shape | None = None,
     about: About | None = None,
 ) -> dict[str, Any]:
-    """Plain JSON with stable keys; as private as the page."""
+    """Plain JSON with stable keys; as private as the page. judged: the verdict as JSON, which takes a while to make."""
     return {
         "about": asdict(about or About()) | {"rows": table.rows, "people": table.people},
         "columns": {"quasi": [each.name for each in table.quasi], "sensitive": sensitive_names(table)},
         "promise": promise_of(model, verdict, table),
         "summary": dict(summary),
-        "verdict": verdict.as_dict(),
+        "verdict": dict(judged),
         "counts": None if utility.count_error is None else _counts(utility.count_error),
         "shape": None if shape is None else shape.as_dict(),
         "group_sizes": _group_sizes(verdict, table),

@@ -62,7 +62,7 @@ class _Lines:
     @property
     def file(self) -> str:
         """The file that a recipient's rows are in."""
-        return next(name for name in ("microdata.parquet", "qit.parquet", "data.parquet") if name in self.files)
+        return next(name for name in ("microdata.parquet", "qit.parquet", *sorted(self.files)) if name in self.files)
 
     @property
     def plain(self) -> bool:
@@ -79,11 +79,11 @@ class _Lines:
             ]
         if self.plain:
             return [f'rows = pl.read_parquet("{self.file}")']
-        return ['rows = pl.read_parquet("data.parquet").select(', *(f"    {each}," for each in self._columns()), ")"]
+        return [f'rows = pl.read_parquet("{self.file}").select(', *(f"    {each}," for each in self._columns()), ")"]
 
     def _columns(self) -> list[str]:
         """Of ranges the middle, of sets a text."""
-        there = self.files["data.parquet"]
+        there = self.files[self.file]
         lines = []
         for name in self.attributes:
             if f"{name}_min" in there:
@@ -131,7 +131,7 @@ class _Lines:
 
 
 def _tame(text: str) -> bool:
-    return text.isprintable() and 0 < len(text) <= _LONGEST and not set(text) & set("`\"'\\$!")
+    return text.isprintable() and 0 < len(text) <= _LONGEST and not set(text) & set("`\"'\\$!<>&")
 
 
 def tasks_of(release: Published, files: Mapping[str, Sequence[str]], names: Sequence[str]) -> tuple[Task, ...]:
@@ -264,7 +264,7 @@ def _model(lines: _Lines) -> Task:
         f"from sklearn.tree import {kind}",
         "",
         *lines.rows(),
-        f"rows = rows.sample(min({_ROWS:_}, rows.height), seed=1)",
+        f"rows = rows.head({_ROWS:_})  # they are in random order",
         *(["rows = rows.with_columns(pl.selectors.temporal().to_physical())"] if dates and lines.plain else []),
         *weight,
         f"features = DictVectorizer().fit_transform(rows.select({features!r}).to_dicts())",
