@@ -41,7 +41,7 @@ class Grid:
     @property
     def wordy(self) -> bool:
         """Are there words besides what a row is called? On a narrow page its cells then stand below one another."""
-        return len(self.header) <= 5 and len(self.right) < len(self.header) - 1
+        return len(self.header) <= 6 and len(self.right) < len(self.header) - 1
 
 
 @dataclass(frozen=True)
