@@ -90,6 +90,7 @@ def compare(
 ) -> list[Comparison]:
     """Run methods on a table for one promise; nothing is written.
 
+    guarantee   the promise, e.g. "beta-likeness:3"; seed: for repeatable runs; report: is told what is being done
     methods   names with options, such as "mondrian" or "mondrian:cuts=strict"; all that serve the promise by default,
               without those that are there for comparisons with the papers only
     hold_out  a share of the people to leave out, with whom those in the release are compared

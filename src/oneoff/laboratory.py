@@ -163,6 +163,7 @@ def attack(
     control    people who are not in the release; those held out when it was made by default
     attacker   what she knows: `oneoff.Attacker(columns=..., knows_links=..., knows_values=...)`
     earlier    another release of the same people
+    seed       which people are looked at, where they are a sample
     most       how many people are looked at; of more, a sample
     options    of single attacks, e.g. model="trees" for learned
     """
