@@ -26,6 +26,7 @@ class Estimate:
     error       standard error; None where the spread inside a record's ranges is not known
     low, high   an interval for the true number: certain for generalized records, 95 % otherwise
     certain     is it?
+    weighted    weights were added up, not people
     """
 
     count: float
@@ -34,10 +35,12 @@ class Estimate:
     low: float
     high: float
     certain: bool
+    weighted: bool = False
 
     def sentence(self) -> str:
         sure = "certainly" if self.certain else "with 95 % confidence"
-        return f"about {self.count:,.1f} people; {sure} between {self.low:,.1f} and {self.high:,.1f}"
+        what = "people by weight" if self.weighted else "people"
+        return f"about {self.count:,.1f} {what}; {sure} between {self.low:,.1f} and {self.high:,.1f}"
 
     def _repr_html_(self) -> str:
         error = "not known" if self.error is None else f"{self.error:,.1f}"
@@ -51,6 +54,7 @@ class Estimate:
             "low": self.low,
             "high": self.high,
             "certain": self.certain,
+            **({"weighted": True} if self.weighted else {}),
         }
 
 
