@@ -196,6 +196,26 @@ def test_dates_and_hierarchies(tmp_path: Path) -> None:
                     exec(compile(block, "README.md", "exec"), {})
 
 
+def test_weights_outliers_and_persons_are_told(tmp_path: Path) -> None:
+    survey = read_table(oneoff.sample(400, seed=1, weights=True), quasi=["age", "race"], sensitive="occupation",
+                        identifiers=["person"], weight="weight")  # fmt: skip
+    publish(survey, "k-anonymity:5", method="mondrian", seed=1).release.write(tmp_path / "a")
+    text = (tmp_path / "a" / "public" / "README.md").read_text()
+    assert "| weight | weight | number |" in text
+    assert "“weight” is the mean weight of a group or cell" in text
+    whose = pa.table({"who": [i // 2 for i in range(80)], "age": [i % 9 for i in range(80)], "d": list("abcd") * 20})
+    several = read_table(whose, quasi=["age"], sensitive="d", person="who")
+    publish(several, "k-anonymity:3", method="mondrian", seed=1).release.write(tmp_path / "b")
+    assert "80 rows are of 40 people" in (tmp_path / "b" / "public" / "README.md").read_text()
+    people = read_table(pa.table({"age": [*[1, 2, 3] * 40, 900, 901, 902, 903]}), quasi=["age"])
+    made = publish(people, "k-anonymity:4", method="mondrian", seed=1, max_suppressed=0.1)
+    made.release.write(tmp_path / "c")
+    left = made.release.suppressed
+    assert (f"{left} people of the table were left out" in (tmp_path / "c" / "public" / "README.md").read_text()) == (
+        left > 0
+    )
+
+
 def test_a_broken_release_says_so_first(people: Table, tmp_path: Path) -> None:
     made = publish(people, "l-diversity:3", method="heterogeneous", seed=1)
     assert not made.verdict.holds

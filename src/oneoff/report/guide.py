@@ -133,13 +133,27 @@ class Guide:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return (*_WARNINGS.get(self.release.form, ()), *_ALWAYS)
+        return (*_WARNINGS.get(self.release.form, ()), *self._of_this_table(), *_ALWAYS)
+
+    def _of_this_table(self) -> Iterator[str]:
+        """What is so of some tables only."""
+        release = self.release
+        if release.persons is not None:
+            yield f"{release.rows:,} rows are of {release.persons:,} people: a count is one of rows."
+        if release.suppressed:
+            yield f"{release.suppressed:,} people of the table were left out, chosen by quasi-identifiers alone."
+        if release.weights is not None:
+            yield _WEIGHTS.format(plain(release.weights.name, 40))
 
     @property
     def broken(self) -> bool:
         return bool(self.release.broken)
 
 
+_WEIGHTS = (
+    "People of this table stand for more people each. “{}” is the mean weight of a group or cell and nobody's own; "
+    "`oneoff query` with `--weighted` adds weights up."
+)
 _TYPICAL = "A typical count is likely to be off by about {}, as far as sizes and the promise foretell it."
 _STANDARD = "Counts of about {people} people have a standard error of {error}; twice that is rarely exceeded."
 _CERTAIN = (
@@ -166,7 +180,9 @@ def guide_of(
         release=release,
         files=tuple(_files(files)),
         entries=entries,
-        tasks=tasks_of(release, files, [entry.name for entry in entries if entry.role != "kept as it is"]),
+        tasks=tasks_of(
+            release, files, [entry.name for entry in entries if entry.role in ("quasi-identifier", "sensitive")]
+        ),
         expected=expected,
         foretold=foretold,
         released=released,
@@ -191,6 +207,9 @@ def _entries(release: Published, files: Mapping[str, Sequence[str]]) -> Iterator
         )
     if release.sensitive is not None:
         yield _entry(release.sensitive, "sensitive", _HOW_VALUES.get(release.form, "as it is"), files)
+    if release.weights is not None:
+        where = [file for file, columns in sorted(files.items()) if release.weights.name in columns]
+        yield Entry(release.weights.name, "weight", "number", "0 or more", "as means", ", ".join(where))
     for attribute in getattr(release, "keep", ()):
         yield _entry(attribute, "kept as it is", "as it is", files)
 
