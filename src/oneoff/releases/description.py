@@ -48,8 +48,13 @@ def describe(release: Published) -> dict[str, Any]:
     }
 
 
-def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) -> Published:
-    """The release that release.json and the published tables describe, once they agree with one another."""
+def described_release(
+    described: dict[str, Any], frames: dict[str, pa.Table], form: type[Published] | None = None
+) -> Published:
+    """The release that release.json and the published tables describe, once they agree with one another.
+
+    form   its kind, where that is known without the description
+    """
     sensitive = read_sensitive(described["sensitive"])
     common = {
         "method": str(described["method"]),
@@ -63,7 +68,7 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
     }
     if np.shape(described["prior"]) != (1 if sensitive is None else sensitive.size,):
         raise ValueError("the prior does not have a number of people for each sensitive value")
-    release = kind(described["form"]).assemble(common, described, frames)
+    release = (form or kind(described["form"])).assemble(common, described, frames)
     _refuse_contradictions(release, described, frames)
     return release
 

@@ -147,7 +147,8 @@ def _pages(
     if release.public_pages is None:
         return
     described = json.loads(json.dumps({**describe(release), "files": {}}))
-    yield from sorted(release.public_pages(described_release(described, frames), columns).items())
+    read_back = described_release(described, frames, type(release))
+    yield from sorted(release.public_pages(read_back, columns).items())
 
 
 def _hash(path: Path) -> str:
