@@ -52,7 +52,9 @@ def test_what_was_noticed_while_reading_is_told_before_the_work(job: Job) -> Non
 
 def test_a_folder_has_all_that_is_known(outcome: Outcome, folder: Path, job: Job) -> None:
     kept = {path.name for path in (folder / "private").iterdir()}
-    assert kept == {"verdict.json", "summary.json", "report.html", "seed", "job.toml", "links.parquet", "files.txt"}
+    assert kept == {
+        "verdict.json", "summary.json", "report.html", "report.json", "seed", "job.toml", "links.parquet", "files.txt",
+    }  # fmt: skip
     assert set(private_files(outcome)) == kept - {"links.parquet", "files.txt"}
     assert (folder / "private" / "job.toml").read_text() == outcome.job == job.to_toml()
     assert (folder / "private" / "seed").read_text() == "4\n"

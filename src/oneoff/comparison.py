@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from oneoff.card import card
 from oneoff.catalog import METHODS, Method
 from oneoff.errors import OneoffError
 from oneoff.models import Model, parse
@@ -69,6 +70,13 @@ class Comparison:
         """The method with its options, as it is written on the command line."""
         return " ".join([self.method, *(f"{name}={value}" for name, value in self.options.items())])
 
+    def _repr_html_(self) -> str:
+        if self.refused:
+            return card(self.label, [("refused", self.refused)])
+        hidden = ("method", "options", "refused", "count_error")
+        rows = [(name, what) for name, what in self.as_dict().items() if name not in hidden and what is not None]
+        return card(self.label, [(name, f"{what:.4g}" if isinstance(what, float) else what) for name, what in rows])
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -87,6 +95,7 @@ def compare(
 ) -> list[Comparison]:
     """Run methods on a table for one promise; nothing is written.
 
+    guarantee   the promise, e.g. "beta-likeness:3"; seed: for repeatable runs; report: is told what is being done
     methods   names with options, such as "mondrian" or "mondrian:cuts=strict"; all that serve the promise by default,
               without those that are there for comparisons with the papers only
     hold_out  a share of the people to leave out, with whom those in the release are compared

@@ -164,6 +164,7 @@ class Answer:
 def verify(folder: Folder, key: KeyFile | None = None) -> Verdict:
     """Read a public half, compare its files with their hashes, and judge its records by the promise it states.
 
+    folder   a release, or the `public` folder in it
     key   a file with a public key (Ed25519, of ssh-keygen or openssl): whoever has the other half must have signed it
     """
     found = verify_folder(folder, key)

@@ -112,7 +112,7 @@ def _in_shell(command: str) -> str:
     known = f'oneoff() {{ {shlex.quote(sys.executable)} -c {shlex.quote(program)} "$@"; }}\n'
     done = subprocess.run(
         ["bash", "-c", known + command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        env=os.environ | {"PYTHONUNBUFFERED": "1", "LC_ALL": "C.UTF-8"},  # `ls` sorts by locale
     )  # fmt: skip
     return done.stdout
 

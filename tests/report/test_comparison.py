@@ -79,13 +79,13 @@ def test_reasons_are_cut_between_words(rows: Rows) -> None:
 
 def test_the_page_draws_every_method_and_says_the_same_as_the_lines(rows: Rows) -> None:
     page = comparison_html(rows, PROMISE)
-    (drawn,) = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    (drawn,) = re.findall(r'<table class="bars">.*?</table>', page, re.DOTALL)
     for name in ("mutual-cover", "mutual-cover joint=true", "mondrian"):
-        assert f">{name}</text>" in drawn
-    assert len(re.findall(r'aria-label="[^"]*name: ', drawn)) == 2 * 3, "two marks for each"
+        assert f">{name}</span>" in drawn
+    assert len(re.findall(r'<span class="bar \w+" style="width:[\d.]+%">', drawn)) == 2 * 3, "two bars for each"
     assert "mutual-cover joint=maybe: refused" in page
     assert "* One column at a time" in page
-    assert '<div class="wide"><table>' in page, "headers may be broken into lines"
+    assert '<div class="scroll" tabindex="0" role="region" aria-label="Methods side by side">' in page
 
 
 def test_without_queries_loss_is_drawn_and_what_has_none_is_named() -> None:

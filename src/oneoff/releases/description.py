@@ -65,8 +65,13 @@ def _caps(release: Published) -> list[str] | None:
     return None if limits is None else _ceiling_texts(limits)
 
 
-def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) -> Published:
-    """The release that release.json and the published tables describe, once they agree with one another."""
+def described_release(
+    described: dict[str, Any], frames: dict[str, pa.Table], form: type[Published] | None = None
+) -> Published:
+    """The release that release.json and the published tables describe, once they agree with one another.
+
+    form   its kind, where that is known without the description
+    """
     sensitive = read_sensitive(described["sensitive"])
     beside = [each for each in map(read_sensitive, described.get("besides", [])) if each is not None]
     common: dict[str, Any] = {
@@ -83,7 +88,7 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
     _refuse_unpromised(common["model"], [attribute.name for attribute in (sensitive, *beside) if attribute is not None])
     if np.shape(described["prior"]) != (1 if sensitive is None else sensitive.size,):
         raise ValueError("the prior does not have a number of people for each sensitive value")
-    release = kind(described["form"]).assemble(common, described, frames)
+    release = (form or kind(described["form"])).assemble(common, described, frames)
     _refuse_contradictions(release, described, frames)
     return release
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.card import card
 from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["PrivateFiles", "Published", "of_people", "renamed", "with_column", "with_values"]
+__all__ = ["PrivateFiles", "PublicPages", "Published", "of_people", "renamed", "with_column", "with_values"]
 
 PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
+PublicPages = Callable[["Published", Mapping[str, Sequence[str]]], Mapping[str, bytes]]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -44,6 +46,7 @@ class Published(ABC):
     private_half   private: makes the files that the steward keeps beside the links, by name
     held_out   private: the rows of the table that were left out; None when none was
     persons    how many people the rows are of, where somebody has several; None where every row is a person
+    public_pages   makes pages for a recipient of the release as one reads it back and the columns of its files, by name
     suppressed   how many people were left out as outliers, chosen by quasi-identifiers alone
     outliers   private: their rows of the table, which are among those held out; None where none is known
     weights    mean weights of groups or cells, where the table had weights and the kind of release carries them
@@ -68,6 +71,7 @@ class Published(ABC):
     weights: CellWeights | None = None
     origin: str = "polars"
     private_half: Callable[[], PrivateFiles] = dict
+    public_pages: PublicPages | None = None
     broken: str = ""
     suppressed: int = 0
     outliers: Ints | None = None
@@ -150,6 +154,19 @@ class Published(ABC):
     def __repr__(self) -> str:
         """Without a single value: releases in memory hold secrets."""
         return f"<Release by {self.method} for {self.guarantee}: {self.rows} records, {self._shape()}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks, without a single value either."""
+        rows = [
+            ("promise", self.model.sentence()),
+            ("method", self.method),
+            ("stands against", self.against.briefly),
+            ("shape", self._shape()),
+            ("quasi-identifiers", ", ".join(attribute.name for attribute in self.quasi)),
+            ("sensitive", "none" if self.sensitive is None else self.sensitive.name),
+        ]
+        note = "Its promise is BROKEN: it must not go out." if self.broken else ""
+        return card(f"Release for {self.guarantee}: {self.rows:,} records", rows, note)
 
     @property
     def guarantee(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oneoff.models.adversary import Adversary
-from oneoff.report.markup import Figure, Grid, render
+from oneoff.report.markup import Bars, Grid, render
 from oneoff.report.plots import comparison_plot
 from oneoff.report.text import grid
 from oneoff.report.words import percent, plain
@@ -50,10 +50,11 @@ def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
 
 
 def _methods(shown: Sequence[Row]) -> Grid:
-    return Grid(_narrow(_HEADER), tuple(_narrow(_cells(row)) for row in shown), right=tuple(range(1, _WORDS - 1)))
+    rows = tuple(_narrow(_cells(row)) for row in shown)
+    return Grid(_narrow(_HEADER), rows, right=tuple(range(1, _WORDS - 1)), caption="Methods side by side")
 
 
-def _plot(shown: Sequence[Row]) -> Figure:
+def _plot(shown: Sequence[Row]) -> Bars:
     """Every method has a line in it, with as many marks as it has numbers."""
     asked = any(row["query_error"] is not None for row in shown)
     key, lost = ("query_error", "what a typical count is off by") if asked else ("gcp", "loss (GCP)")
@@ -62,11 +63,11 @@ def _plot(shown: Sequence[Row]) -> Figure:
         "probability of recognising a person, on average": [row["recognised"] for row in shown],
     }
     names = [f"{_label(row)}{'' if row['holds'] else ' (BROKEN)'}" for row in shown]
-    caption = "Further left is better for both."
+    caption = "Shorter is better for both."
     without = [_label(row) for row in shown if row[key] is None]
     if without:
         caption += f" There is no {lost} of {', '.join(without)}."
-    return Figure(comparison_plot(names, marks), caption)
+    return comparison_plot(names, marks, caption)
 
 
 def _narrow(cells: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,18 +7,26 @@ import math
 import numpy as np
 
 from oneoff.models import Counts
-from oneoff.releases import Tallied
+from oneoff.releases import Tallied, TalliedEach
 from oneoff.releases.published import renamed
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
 from oneoff.utility.aggregates import Aggregates, Answers
 from oneoff.utility.loss import Utility, Yardsticks
+from oneoff.utility.shape import Columns, of_columns
 from oneoff.utility.workload import Workload
 
-__all__ = ["answer", "estimate", "measure"]
+__all__ = ["answer", "as_rows", "estimate", "measure"]
 
 _MOST_CELLS = 2_000_000  # [cell, value or query] at a time
 _SETS = 500  # queries at a time
+
+
+def as_rows(release: Tallied | TalliedEach, rng: np.random.Generator) -> Columns:
+    """The plain rows."""
+    if isinstance(release, TalliedEach):
+        return list(release.plain_people().columns())
+    return of_columns(release, release.codes, release.values)
 
 
 def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
