@@ -23,7 +23,8 @@ COMMANDS = {
     ],
     "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--verbose", "--json"],
     "attack": [
-        "--original", "--attack", "--control", "--earlier", "--columns", "--knows-links", "--knows-values", "--model",
+        "--original", "--attack", "--control", "--earlier", "--columns", "--knows-links", "--knows-values", "--knows",
+        "--model",
         "--quasi", "--sensitive", "--numeric", "--categorical", "--missing", "--rows", "--hierarchy", "--person",
         "--verbose", "--json",
     ],
