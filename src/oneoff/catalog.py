@@ -20,8 +20,8 @@ from oneoff.mechanisms.privbayes import privbayes
 from oneoff.mechanisms.tallies import tallies
 from oneoff.models import EXAMPLES, DeltaProbability, KAnonymity, Model, parse, promised
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
-from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
-from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally
+from oneoff.plans import Channel, Cover, Links, Network, Partition, Tallies, Tally
+from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally, tally_each
 from oneoff.releases.synthetic import synthesize
 from oneoff.table import Table
 
@@ -40,7 +40,7 @@ class Method:
     """
 
     name: str
-    run: Callable[..., Partition | Links | Channel | Cover | Tally | Network]
+    run: Callable[..., Partition | Links | Channel | Cover | Tally | Tallies | Network]
     output: str
     serves: frozenset[str]
     summary: str
@@ -135,7 +135,7 @@ class Method:
     def carries_weights(self) -> bool:
         """Do its releases show means of weights? Those do in which people of a group or cell look the same."""
         stated = str(inspect.signature(self.run).return_annotation).split(" | ")
-        return all(RELEASES[self.form, plan] in (generalize, tally) for plan in stated)
+        return all(RELEASES[self.form, plan] in (generalize, tally, tally_each) for plan in stated)
 
     def serves_persons(self, model: Model) -> bool:
         """Does it count persons where these have several rows?"""
@@ -224,6 +224,7 @@ RELEASES: dict[tuple[str, str], Callable[..., Published]] = {
     ("perturbed", "Channel"): perturb,
     ("masked", "Cover"): mask,
     ("tallied", "Tally"): tally,
+    ("tallied", "Tallies"): tally_each,
     ("synthetic", "Network"): synthesize,
 }
 
@@ -373,6 +374,7 @@ METHODS: dict[str, Method] = {
         needs=_BOUNDS | {"hierarchy-beta-likeness"},
         form="tallied",
         persons=_BOUNDS | IDENTITY,
+        several=_BOUNDS | IDENTITY | {"hierarchy-beta-likeness"},
     ),
     "perturbation": Method(
         "perturbation",

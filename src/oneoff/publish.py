@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneoff.audit import Verdict, audit
-from oneoff.auto import choose, large_groups
+from oneoff.auto import choose, large_groups, many_values
 from oneoff.catalog import METHODS, RELEASES, Method
 from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files
 from oneoff.models import Counts, Model, Prior, bound, by_column, parse, prior_of
 from oneoff.outcome import Outcome
-from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
+from oneoff.plans import Channel, Cover, Links, Network, Partition, Tallies, Tally
 from oneoff.public import public_information
 from oneoff.randomness import secret_generator
 from oneoff.releases import Published
@@ -37,12 +37,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "anonymize", "checked_seed", "publish", "publish_job"]
 
-Plan = Partition | Links | Channel | Cover | Tally | Network
+Plan = Partition | Links | Channel | Cover | Tally | Tallies | Network
 Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
 MOST_ROWS = 5  # of a person, where nobody says how many: noise grows with them
-_MANY_NUMBERS = 200  # different sensitive numbers
 _INEXACT = (
     "with a seed whoever has it can draw the noise again, and noise is rounded where OpenDP's is exact: "
     "this run is for tests; publish one without a seed"
@@ -278,7 +277,7 @@ def _refuse_weights(table: Table, method: Method, model: Model) -> None:
 
 def _told_by_weights(table: Table, plan: Plan) -> str:
     """What means of groups or cells may say beyond quasi-identifiers; only the steward is told."""
-    cells = plan.cells if isinstance(plan, Tally) else plan
+    cells = plan.cells if isinstance(plan, Tally | Tallies) else plan
     single = [table.of_column(name) for name in table.sensitive_names] or [table]
     said = [telling(each, cells.group) for each in single] if isinstance(cells, Partition) else []
     told = next((each for each in said if each is not None), None)
@@ -309,9 +308,11 @@ def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
 
 
 def _as_one(order: _Order) -> tuple[Table, Model]:
-    """Several sensitive columns that are promised about as one are one to a method, and go out as they are."""
+    """Several sensitive columns that are promised about as one are one to a method, and go out as they are; tallies
+    decide themselves what to count together."""
     single = by_column(order.table, order.model)
-    return single[0] if order.table.besides and len(single) == 1 else (order.table, order.model)
+    as_one = order.table.besides and len(single) == 1 and order.method.form != "tallied"
+    return single[0] if as_one else (order.table, order.model)
 
 
 def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
@@ -336,13 +337,14 @@ def _foreseen(order: _Order) -> list[str]:
 
 def _about_values(order: _Order, table: Table, model: Model) -> tuple[str, ...]:
     """What can be said of one sensitive column."""
-    return _many_numbers(table, model), large_groups(order.method, model, table), _unprotected(table, model)
+    return large_groups(order.method, model, table) or many_values(model, table), _unprotected(table, model)
 
 
 def _notices(order: _Order, foreseen: list[str], caution: str, plan: Plan) -> tuple[str, ...]:
     seeded = _SEEDED.get(order.method.form, "") if order.seeded else ""
     said = [*foreseen, *(text for text in (caution, seeded, _told_by_weights(order.table, plan)) if text)]
-    return (*order.table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally | Network) else ()))
+    noted = plan.notes if isinstance(plan, Partition | Cover | Tally | Tallies | Network) else ()
+    return (*order.table.notices, *said, *noted)
 
 
 def _unchanged(table: Table) -> list[str]:
@@ -362,19 +364,6 @@ def _unchanged(table: Table) -> list[str]:
                 f"their value with fewer than {SMALL - 1} others, so who knows it finds their record"
             )
     return said
-
-
-def _many_numbers(table: Table, model: Model) -> str:
-    """Thousands of different numbers, each a value of its own, are rarely what a steward means to protect."""
-    sensitive = table.sensitive
-    if sensitive is None or sensitive.kind != "numeric" or sensitive.size <= _MANY_NUMBERS:
-        return ""
-    if all(part.about == "identity" for part in model.parts()):
-        return ""
-    return (
-        f"{sensitive.name!r} has {sensitive.size:,} different numbers, and each is protected on its own, not those "
-        "near it; --bins 50 (bins=50 in read_table) would protect 50 ranges instead"
-    )
 
 
 def _nothing_promised(table: Table, model: Model) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,7 @@ def of_columns(guarantee: str, verdicts: Mapping[str, Verdict], knowing: tuple[K
         attacks=tuple(
             replace(attack, name=f"{attack.name} ({name})") for name, one in verdicts.items() for attack in one.attacks
         ),
-        remarks=_once([*said_of(knowing), *(text for one in each for text in one.remarks)]),
+        remarks=_once([*said_of(knowing), *_in_turn([one.remarks for one in each])]),
         knowing=knowing,
         provided=" and ".join(_once(one.provided for one in each if one.provided)),
         columns=dict(verdicts),
@@ -64,6 +65,12 @@ def _parts(verdicts: Mapping[str, Verdict]) -> Iterator[PartVerdict]:
             else:
                 called = f"{name}: {part.name or part.guarantee.partition(':')[0]}"
                 yield replace(part, name=called, witness=replace(part.witness, column=name))
+
+
+def _in_turn(remarks: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """The first of every column, then the second: what is said last of each stays last."""
+    for texts in zip_longest(*remarks, fillvalue=""):
+        yield from (text for text in texts if text)
 
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:

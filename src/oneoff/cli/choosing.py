@@ -114,6 +114,9 @@ def compare(
     most_rows: options.MostRows = None,
     numeric: options.Numeric = None,
     categorical: options.Categorical = None,
+    ordered: options.Ordered = None,
+    dates: options.Dates = None,
+    prefix: options.Prefix = None,
     hierarchy: options.SameHierarchy = None,
     domains: options.Domains = None,
     missing: options.Missing = "error",
@@ -141,7 +144,8 @@ def compare(
         categorical=options.names(categorical), hierarchies=options.pairs(hierarchy, "--hierarchy"),
         missing=missing, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na),  # type: ignore[arg-type]
         decimal=decimal or ".", person=person, household=household, rows_are_people=rows_are_people,
-        per_person=per_person,
+        per_person=per_person, ordered=options.orders(ordered), dates=options.pairs(dates, "--dates"),
+        prefix=options.names(prefix),
     )  # fmt: skip
     most_rows = 1 if per_person == "one" else most_rows
     sizes = options.sizes(domains, "--domains")

@@ -131,7 +131,8 @@ def _refuse_contradictions(release: Published, described: dict[str, Any], frames
         raise ValueError("release.json lists sensitive values that do not occur")
     for attribute in (*release.quasi, *(each.sensitive for each in single if each.sensitive is not None)):
         place = attribute.labels if attribute.hierarchy is None else attribute.leaves
-        if len(place) != len(set(place.tolist())) or (place[:-1] > place[1:]).any():
+        falls = attribute.kind != "ordered" and (place[:-1] > place[1:]).any()
+        if len(place) != len(set(place.tolist())) or falls:
             raise ValueError(f"the values of {attribute.name!r} are listed twice or out of order")
 
 

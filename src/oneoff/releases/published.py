@@ -104,7 +104,9 @@ class Published(ABC):
 
     @classmethod
     @abstractmethod
-    def assemble(cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]) -> Self:
+    def assemble(
+        cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]
+    ) -> Published:
         """The release that its public files describe; `common` has what all kinds share."""
 
     @abstractmethod
@@ -223,7 +225,7 @@ class Published(ABC):
         wanted = np.ones(len(self.counts), dtype=np.bool_)
         for each in about_value:
             assert self.sensitive is not None
-            wanted &= each.holds(self.sensitive.labels)
+            wanted &= each.holds_for(self.sensitive)
         count = self._weigh if weighted else self._count
         return count([each for each in asked if each not in about_value], wanted)
 
