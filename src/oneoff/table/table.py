@@ -347,7 +347,7 @@ def combined(name: str, attributes: Sequence[Attribute]) -> Attribute:
             f"{name!r} has too many combinations of values to be one column",
             allowed=f"at most {MOST_COMBINATIONS:,} combinations",
             got=f"{' * '.join(f'{attribute.size:,}' for attribute in attributes)} = {many:,}",
-            hint="make a promise for each column, or fewer values: --bins, --level or --other-below",
+            hint="make a promise for each column, or read fewer values (bins=, level=, other_below=)",
         )
     texts = [list(map(str, attribute.labels.tolist())) for attribute in attributes]
     return Attribute(name, "categorical", np.array([" * ".join(each) for each in product(*texts)], dtype=object))
