@@ -31,6 +31,8 @@ from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
 if TYPE_CHECKING:
     import pyarrow
 
+    from oneoff.releases.features import Columns
+
 __all__ = ["Tallied", "tally"]
 
 _ROWS = (
@@ -127,6 +129,14 @@ class Tallied(Published):
         assert self.sensitive is not None
         quasi = {attribute.name: shown(attribute, codes[:, j]) for j, attribute in enumerate(self.quasi)}
         return pa.table(quasi | {self.sensitive.name: shown(self.sensitive, values)})
+
+    def columns_shown(self, *, plain: bool = False) -> Columns:
+        """Records are plain rows."""
+        from oneoff.releases.features import Exactly
+
+        assert self.sensitive is not None
+        quasi = {a.name: (a, Exactly(self.codes[:, j])) for j, a in enumerate(self.quasi)}
+        return {**quasi, self.sensitive.name: (self.sensitive, Exactly(self.values))}
 
     def public_files(self) -> dict[str, pyarrow.Table]:
         import pyarrow as pa

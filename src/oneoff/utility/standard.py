@@ -15,7 +15,7 @@ column, only how often each value of each column does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -75,20 +75,20 @@ class CountErrors:
         )
 
 
-def count_errors(release: Published, table: Table) -> CountErrors:
-    """Ask the standard workload; an error says why that is not possible."""
+def count_errors(release: Published, table: Table, queries: Iterable[Workload] | None = None) -> CountErrors:
+    """Ask the standard workload, or other queries; an error says why that is not possible."""
     _refuse_other(release, table)
-    queries = standard_queries(table)
-    meant, truth = people_meant(table.codes, table.values, queries).T
-    asked = truth > 0
-    if not asked.any():
+    asked = (standard_queries(table),) if queries is None else queries
+    answers = [_answers(release, table, each) for each in asked]
+    truth, *estimates = np.concatenate([np.zeros((3, 0)), *answers], axis=1)
+    meant = truth > 0
+    if not meant.any():
         raise BadValue(
             "how far counts are off cannot be measured: none of the test counts means anybody",
             allowed="enough people for the values of the columns",
             got=f"{table.rows:,} people",
         )
-    answers = estimated_counts(release, table, queries), overall_counts(table, queries, meant)
-    ours, overall = (np.round(np.abs(each - truth)[asked] / truth[asked], _DIGITS) for each in answers)
+    ours, overall = (np.round(np.abs(each - truth)[meant] / truth[meant], _DIGITS) for each in estimates)
     return CountErrors(
         queries=len(ours),
         median=float(np.median(ours)),
@@ -99,6 +99,12 @@ def count_errors(release: Published, table: Table) -> CountErrors:
         overall_spread=tuple(np.quantile(overall, _PERCENTILES).tolist()),
         about_values=table.sensitive is not None,
     )
+
+
+def _answers(release: Published, table: Table, queries: Workload) -> Floats:
+    """[3, query]: how many people it means; what a recipient answers, and who knows the overall distribution only."""
+    meant, truth = people_meant(table.codes, table.values, queries).T
+    return np.stack([truth, estimated_counts(release, table, queries), overall_counts(table, queries, meant)])
 
 
 def _refuse_other(release: Published, table: Table) -> None:
