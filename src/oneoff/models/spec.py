@@ -20,7 +20,7 @@ from oneoff.models.likeness import (
 )
 from oneoff.models.model import Model
 
-__all__ = ["EXAMPLES", "parse"]
+__all__ = ["EXAMPLES", "parse", "parts_of"]
 
 EXAMPLES: dict[str, str] = {
     "k-anonymity": "k-anonymity:10",
@@ -46,11 +46,11 @@ def parse(given: str | Model) -> Model:
         return given
     if not isinstance(given, str):
         raise BadGuarantee("a guarantee is a text or a model", allowed="e.g. 'l-diversity:5'", got=type(given).__name__)
-    models = tuple(_single(part.strip()) for part in _split(given))
+    models = tuple(_single(part.strip()) for part in parts_of(given))
     return models[0] if len(models) == 1 else Joined(models)
 
 
-def _split(text: str) -> list[str]:
+def parts_of(text: str) -> list[str]:
     """At every `+` that begins a new promise, so that a file name may contain one."""
     parts: list[str] = []
     for piece in text.split("+"):

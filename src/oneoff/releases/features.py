@@ -101,7 +101,7 @@ class Between:
     high: Codes
 
     def average(self, of_code: Matrix) -> Matrix:
-        middle: Matrix = ((of_code[self.low] + of_code[self.high]) / 2)[self.unit]
+        middle: Matrix = ((of_code[self.low] + of_code[self.high]) / np.float32(2))[self.unit]
         return middle
 
     def width(self, number: Floats) -> Floats:
@@ -146,7 +146,7 @@ class Spread:
         before = np.concatenate(([0.0], ends))[start]
         at = before[self.unit] + rng.random(len(self.unit)) * (before[self.unit + 1] - before[self.unit])
         place = np.clip(np.searchsorted(ends, at, side="right"), start[self.unit], start[self.unit + 1] - 1)
-        return self.shares.indices[place].astype(np.int32)
+        return np.asarray(self.shares.indices[place], dtype=np.int32)
 
     @cached_property
     def single(self) -> Codes | None:

@@ -102,9 +102,9 @@ class ModelUtility:
     def _sentence(self, each: Trained) -> str:
         ours, original = each.release, each.original
         told = (
-            f"{self.target!r} of {self.tested:,} people who are not in the release is told right for {ours.accuracy:.1%} "
-            f"of them by {MODELS[each.model]} trained on the {self.rows}; for {original.accuracy:.1%} when trained on "
-            f"the original; for {self.overall.accuracy:.1%} by always naming the commonest value."
+            f"Of {self.tested:,} people who are not in the release, {self.target!r} is told right for "
+            f"{ours.accuracy:.1%} by {MODELS[each.model]} trained on its {self.rows}, for {original.accuracy:.1%} "
+            f"when trained on the original, and for {self.overall.accuracy:.1%} by naming the commonest value."
         )
         if ours.auc is None or original.auc is None:
             return told
@@ -120,12 +120,14 @@ def model_utility(
     *,
     models: Sequence[str] = tuple(MODELS),
     seed: int = 0,
+    beside: ModelUtility | None = None,
 ) -> ModelUtility:
     """Train models on a release and on its people, and ask them about other people.
 
     table     the people of the release
     outside   people who are not in it, of the same columns
     target    the column to tell, the sensitive one by default
+    beside    what was found for another release of the same people: models of the original are not trained again
     """
     _refuse_unknown(models)
     shown, originals = release.columns_shown(plain=True), _columns_of(table)
@@ -133,15 +135,19 @@ def model_utility(
     asked = _Asked.of(name, originals[name], others[name])
     plain = all(each.single is not None for _, each in shown.values())
     rng = np.random.default_rng(seed)
-    ways: list[tuple[Columns, Any]] = [(shown, release.led_back if _noisy(release, name) else None), (originals, None)]
+    led_back = release.led_back if _noisy(release, name) else None
     found, trained = [], 0
     for model in models:
-        scores = []
-        for columns, led_back in ways:
-            lesson = _lesson(columns, others, name, asked, model, rng)
-            trained = max(trained, len(lesson.truth))
-            scores.append(asked.scores(_beliefs(lesson, model, asked, led_back, seed)))
-        found.append(Trained(model, *scores))
+        ours = _lesson(shown, others, name, asked, model, rng)
+        scores = asked.scores(_beliefs(ours, model, asked, led_back, seed))
+        trained = max(trained, len(ours.truth))
+        if beside is None:
+            original = asked.scores(
+                _beliefs(_lesson(originals, others, name, asked, model, rng), model, asked, None, seed)
+            )
+        else:
+            original = beside[model].original
+        found.append(Trained(model, scores, original))
     prior = np.bincount(asked.inside, minlength=asked.values) / len(asked.inside)
     overall = asked.scores(np.tile(prior, (len(asked.truth), 1)))
     rows = "plain rows" if plain else "records"
