@@ -111,7 +111,7 @@ class Terms:
         """Refuse, before any work, what could not be measured."""
         check_domains(table.quasi, self.domains)
         if self.target is not None:
-            target_of([attribute.name for attribute, _ in table.columns()], self.target)
+            target_of([each.name for each in (*table.quasi, table.sensitive) if each is not None], self.target)
         for model in self.models:
             if model not in MODELS:
                 raise BadValue("there is no such model to train", allowed=", ".join(MODELS), got=repr(model))
@@ -167,7 +167,7 @@ def compare(
 
 def asked_of(workload: str | Asking | None) -> Asking | None:
     """The same questions for all runs."""
-    given = Asking(workload) if isinstance(workload, str) else workload
+    given = Asking(workload=workload) if isinstance(workload, str) else workload
     return given if given is None or given.seed is not None else replace(given, seed=0)
 
 

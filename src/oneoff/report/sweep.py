@@ -22,10 +22,10 @@ Point = Mapping[str, Any]
 
 CHOSEN = (
     "A value chosen after looking at this is chosen with the data, and the choice itself goes out with the release. "
-    "The file still keeps the promise it states. But what is claimed against those who know the method (insider, anyone) "
-    "is claimed for a value fixed beforehand: it holds as far as the choice would have been the same whatever any one "
-    "person's value is. Choose on a public or an earlier table, on a generated one, or fix the promise first and look "
-    "at what it costs. Keep this as private as the table."
+    "The file still keeps the promise it states. But what is claimed against those who know the method (insider, "
+    "anyone) is claimed for a value fixed beforehand: it holds as far as the choice would have been the same whatever "
+    "any one person's value is. Choose on a public or an earlier table, on a generated one, or fix the promise first "
+    "and look at what it costs. Keep this as private as the table."
 )
 _ONE_DRAW = "One draw of each: small differences may be chance; --repeat 5 shows how much draws differ."
 _MEASURES = {  # key: header, what it is in a sentence
@@ -34,7 +34,7 @@ _MEASURES = {  # key: header, what it is in a sentence
     "accuracy": ("told right", "share of people a model tells right"),
     "auc": ("AUC", "AUC of a model"),
     "gcp": ("loss (GCP)", "loss (GCP)"),
-    "added": ("in it adds", "what being in the release adds to an attacker's share of right guesses"),
+    "added": ("in it adds, points", "what being in the release adds to an attacker's share of right guesses"),
     "recognised": ("recognised", "probability of recognising a person"),
     "seconds": ("seconds", "seconds"),
 }
@@ -83,20 +83,16 @@ def _cell(point: Point, key: str) -> str:
     figure = point[key]
     if figure is None:
         return ""
-    spread = (figure["high"] - figure["low"]) / 2
-    return _written(key, figure["mean"]) + (f" ±{_written(key, spread).rstrip('%')}" if point["draws"] > 1 else "")
+    apart = _written(key, (figure["high"] - figure["low"]) / 2).strip("+%")
+    return _written(key, figure["mean"]) + (f" ±{apart}" if point["draws"] > 1 else "")
 
 
 def _written(key: str, number: float) -> str:
     if key == "seconds":
         return f"{number:.2f}"
-    return (
-        f"{number:.4f}"
-        if key == "auc"
-        else f"{100 * number:+.2f}"
-        if key == "added" and number < 0
-        else percent(number)
-    )
+    if key == "added":
+        return f"{100 * number:+.2f}"
+    return f"{number:.4f}" if key == "auc" else percent(number)
 
 
 def _method(point: Point) -> str:

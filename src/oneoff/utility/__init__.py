@@ -3,15 +3,19 @@
 from oneoff.utility.aggregates import AggregateErrors, Aggregates, aggregate_errors, random_aggregates
 from oneoff.utility.loss import Utility, utility
 from oneoff.utility.masking import Masking, masking
+from oneoff.utility.modelling import ModelUtility, model_utility
 from oneoff.utility.order import better
 from oneoff.utility.standard import CountErrors, count_errors, standard_queries
 from oneoff.utility.workload import QueryErrors, Workload, prefix_queries, query_errors, random_queries
+from oneoff.utility.workloads import Asking, workload_errors
 
 __all__ = [
     "AggregateErrors",
     "Aggregates",
+    "Asking",
     "CountErrors",
     "Masking",
+    "ModelUtility",
     "QueryErrors",
     "Utility",
     "Workload",
@@ -19,10 +23,12 @@ __all__ = [
     "better",
     "count_errors",
     "masking",
+    "model_utility",
     "prefix_queries",
     "query_errors",
     "random_aggregates",
     "random_queries",
     "standard_queries",
     "utility",
+    "workload_errors",
 ]

@@ -10,7 +10,7 @@ A model is trained on plain rows where the release has any, or else on what its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -173,7 +173,7 @@ def _noisy(release: Published, target: str) -> bool:
     return release.sensitive is not None and release.sensitive.name == target
 
 
-def target_of(columns: Mapping[str, Any], target: str | None) -> str:
+def target_of(columns: Collection[str], target: str | None) -> str:
     """The column to tell; the last one by default, which is the sensitive one."""
     name = list(columns)[-1] if target is None else target
     if name not in columns:

@@ -36,12 +36,12 @@ _COMMENT = "#"
 
 @dataclass(frozen=True)
 class Asking:
-    """What to ask: the name of a workload, or a file; how many random queries on how many columns, by which seed."""
+    """What to ask: so many random queries, on so many columns, by a seed; of a workload by its name, or from a file."""
 
-    workload: str = "sums"
     number: int | None = None
     attributes: int | None = None
     seed: int | None = None
+    workload: str = "sums"
 
     def __post_init__(self) -> None:
         if self.workload not in WORKLOADS and not Path(self.workload).is_file():
