@@ -128,7 +128,7 @@ class Spread:
     shares: csr_array
 
     def average(self, of_code: Matrix) -> Matrix:
-        mean: Matrix = (self.shares @ of_code).astype(np.float32)[self.unit]
+        mean: Matrix = (self.shares @ of_code[: self.shares.shape[1]]).astype(np.float32)[self.unit]
         return mean
 
     def width(self, number: Floats) -> Floats:
@@ -221,20 +221,18 @@ def numbers(attribute: Attribute) -> Floats:
 
 
 def axis_of(attribute: Attribute, shown: Shown, most: int) -> Axis:
-    """Values of a category are features, the commonest `most` - 1 of them where there are more than `most`."""
+    """Values of a category that are shown are features, the commonest `most` - 1 where there are more than `most`."""
     name = attribute.name
     if attribute.kind == "numeric":
         return Axis(attribute, (name,), None)
-    if attribute.size <= most:
-        return Axis(attribute, tuple(f"{name}={label}" for label in attribute.labels), _codes(attribute.size))
-    common = np.sort(np.argsort(-shown.people(attribute.size), kind="stable")[: most - 1])
-    place = np.full(attribute.size, most - 1, dtype=np.int32)
-    place[common] = _codes(most - 1)
-    return Axis(attribute, (*(f"{name}={label}" for label in attribute.labels[common]), f"{name}={OTHER}"), place)
-
-
-def _codes(size: int) -> Codes:
-    return np.arange(size, dtype=np.int32)
+    people = shown.people(attribute.size)
+    there = np.flatnonzero(people > 0)
+    many = len(there) > most
+    kept = np.sort(there[np.argsort(-people[there], kind="stable")][: most - 1]) if many else there
+    place = np.where(people > 0, len(kept) if many else 0, -1).astype(np.int32)
+    place[kept] = np.arange(len(kept))
+    names = [f"{name}={label}" for label in attribute.labels[kept]]
+    return Axis(attribute, (*names, *([f"{name}={OTHER}"] if many else [])), place)
 
 
 def features(columns: Columns, target: str | None, *, widths: bool, most: int, seed: int) -> Features:

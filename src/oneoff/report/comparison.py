@@ -158,18 +158,24 @@ def _least_loss(kept: Sequence[Row]) -> Iterator[str]:
 
 
 def _better(kept: Sequence[Row]) -> Iterator[str]:
-    """Which is better, among those who stand against the same adversary; whoever is cheaper because it stands against
-    a weaker one, or promises something else, is said to be no better for that."""
+    """Which is better, among those that keep the same promise against the same adversary."""
+    promises = list(dict.fromkeys(row["guarantee"] for row in kept))
+    for promise in promises:
+        same = [row for row in kept if row["guarantee"] == promise]
+        yield from _better_for(f", for {plain(promise, 100)}" if len(promises) > 1 else "", same)
+    if len(promises) > 1:
+        yield "Not all keep the same promise: a smaller error under another promise is no gain in itself."
+
+
+def _better_for(promise: str, kept: Sequence[Row]) -> Iterator[str]:
+    """Who is cheaper because it stands against a weaker adversary is said to be no better for that."""
     groups: dict[Adversary, list[Row]] = {}
     for row in sorted(kept, key=lambda row: float(row["query_error"])):
         groups.setdefault(Adversary(row["against"]), []).append(row)
     ordered = sorted(groups, key=lambda who: -who.rank)
     for who in ordered:
-        yield f"Against {who.briefly}: {_best_of(groups[who])}."
-    if ordered:
-        yield from _cheaper(groups[ordered[0]][0], [groups[who][0] for who in ordered[1:]])
-    if len({row["guarantee"] for row in kept}) > 1:
-        yield "Not all keep the same promise: a smaller error under another promise is no gain in itself."
+        yield f"Against {who.briefly}{promise}: {_best_of(groups[who])}."
+    yield from _cheaper(groups[ordered[0]][0], [groups[who][0] for who in ordered[1:]])
 
 
 def _best_of(rows: Sequence[Row]) -> str:

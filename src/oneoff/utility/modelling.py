@@ -30,7 +30,8 @@ _MOST_VALUES = 100  # of a target; more cannot be told apart by anybody
 _NUMBERS = 10  # a target with more different numbers is told as above the median or not
 _CATEGORIES = 250  # that trees tell apart in one column
 _FEATURES = 50  # of a category, for logistic regression
-_FEWEST = 10  # rows with a value: rarer ones are not learned, by any of the models
+_FEWEST = 10  # rows with a value, in large tables: rarer ones are not learned, by any of the models
+_STOPPING = 2000  # rows from which on some are put aside to find out when to stop
 _MOST_ROWS, _LEAST_ROWS = 1_000_000, 20_000  # rows times values, and rows, to train on; of more, a sample
 _FLOOR = 1e-4  # of a belief, when its logarithm is taken
 _DIGITS = 6  # of a score
@@ -135,7 +136,7 @@ def model_utility(
     asked = _Asked.of(name, originals[name], others[name])
     plain = all(each.single is not None for _, each in shown.values())
     rng = np.random.default_rng(seed)
-    led_back = release.led_back if _noisy(release, name) else None
+    led_back = release.led_back if _is_told(release, name, asked.values) else None
     found, trained = [], 0
     for model in models:
         ours = _lesson(shown, others, name, asked, model, rng)
@@ -169,8 +170,10 @@ def _columns_of(table: Table) -> Columns:
     )
 
 
-def _noisy(release: Published, target: str) -> bool:
-    return release.sensitive is not None and release.sensitive.name == target
+def _is_told(release: Published, target: str, values: int) -> bool:
+    """Are classes the sensitive values of the release, one by one?"""
+    sensitive = release.sensitive
+    return sensitive is not None and sensitive.name == target and sensitive.size == values
 
 
 def target_of(columns: Collection[str], target: str | None) -> str:
@@ -282,7 +285,8 @@ def _lesson(
     attribute, shown = columns[target]
     truth = asked.classes(attribute)[shown.drawn(rng)]
     many = np.bincount(truth[truth >= 0], minlength=asked.values)
-    rows = np.flatnonzero((truth >= 0) & (many[truth] >= min(_FEWEST, int(many.max()))))
+    fewest = max(2, min(_FEWEST, len(truth) // 200))
+    rows = np.flatnonzero((truth >= 0) & (many[truth] >= fewest))
     most = max(_LEAST_ROWS, _MOST_ROWS // asked.values)
     if len(rows) > most:
         rows = np.sort(rng.choice(rows, most, replace=False))
@@ -322,11 +326,11 @@ def _beliefs(lesson: _Lesson, model: str, asked: _Asked, led_back: Any, seed: in
     """[person asked about, class]; nothing for classes that were not learned."""
     learned = np.unique(lesson.truth)
     belief = np.zeros((len(lesson.asked), asked.values))
-    if len(learned) == 1:
-        belief[:, learned[0]] = 1.0
-    else:
+    if len(learned) > 1:
         belief[:, learned] = _fitted(lesson, model, seed)
-    return belief if led_back is None or asked.values != asked.attribute.size else np.asarray(led_back(belief))
+    else:
+        belief[:, learned] = 1.0
+    return belief if led_back is None else np.asarray(led_back(belief))
 
 
 def _fitted(lesson: _Lesson, model: str, seed: int) -> Floats:
@@ -343,7 +347,8 @@ def _trees(lesson: _Lesson, seed: int) -> Floats:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     marked = lesson.marked if any(lesson.marked) else None
-    trees = HistGradientBoostingClassifier(categorical_features=marked, early_stopping=True, random_state=seed)
+    stop = len(lesson.truth) >= _STOPPING
+    trees = HistGradientBoostingClassifier(categorical_features=marked, early_stopping=stop, random_state=seed)
     return np.asarray(trees.fit(lesson.matrix, lesson.truth).predict_proba(lesson.asked))
 
 

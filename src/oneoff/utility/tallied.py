@@ -123,8 +123,12 @@ def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates)
         for j, a in enumerate(release.quasi)
     ]
     mean = (release.fitted.cells()[:, _shown(release, table)] @ numbers) / tallies.size
-    found = np.empty((len(queries), 2))
-    for q in range(len(queries)):
-        meant = tallies.size * np.prod([shown[j] @ allowed for j, allowed in queries.predicates(q)], axis=0)
-        found[q] = meant.sum(), meant @ mean
+    found, step = np.empty((len(queries), 2)), max(1, _MOST_CELLS // tallies.groups)
+    for first in range(0, len(queries), step):
+        last = min(first + step, len(queries))
+        meant = np.tile(tallies.size.astype(np.float64), (last - first, 1))
+        for j, part in enumerate(shown):
+            rows, allowed = queries.block(j, first, last)
+            meant[rows] *= allowed.astype(part.dtype) @ part.T
+        found[first:last] = np.stack((meant.sum(axis=1), meant @ mean), axis=1)
     return Answers(found)
