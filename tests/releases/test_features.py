@@ -52,7 +52,7 @@ def test_another_target_leaves_the_sensitive_column_as_a_feature(four: Table) ->
     matrix, names, target = release.to_features("sex")
     assert names == ("age", "age (width)", "ill=cold", "ill=flu")
     assert sorted(zip(matrix[:, 0].tolist(), target.tolist(), strict=True)) == list(zip(AGES, SEXES, strict=True))  # type: ignore[union-attr]
-    with pytest.raises(UnknownColumn, match="'sax'.*did you mean 'sex'"):
+    with pytest.raises(UnknownColumn, match=r"'sax'.*did you mean 'sex'"):
         release.to_features("sax")
 
 
@@ -89,7 +89,8 @@ def test_what_is_drawn_follows_the_shares() -> None:
 
 KINDS = {
     "tallies": "beta-likeness:3", "mondrian": "beta-likeness:3", "heterogeneous": "l-diversity:2",
-    "anatomy": "l-diversity:2", "perturbation": "beta-likeness:3", "mutual-cover": "delta-probability:1/3+l-diversity:2",
+    "anatomy": "l-diversity:2", "perturbation": "beta-likeness:3",
+    "mutual-cover": "delta-probability:1/3+l-diversity:2",
 }  # fmt: skip
 
 
@@ -112,5 +113,24 @@ def test_every_kind_has_features_also_when_read_back(method: str, people: Table,
 
 def test_too_large_a_matrix_is_refused(people: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oneoff.releases.features._MOST_NUMBERS", 10)
-    with pytest.raises(BadValue, match="too large.*most_values"):
+    with pytest.raises(BadValue, match=r"too large.*most_values"):
         oneoff.anonymize(people, "beta-likeness:3", method="tallies", seed=1).to_features()
+
+
+def test_a_pipeline_is_trained_on_a_release_and_asked_about_people(four: Table) -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    from oneoff.features import ReleaseFeatures
+
+    release = oneoff.anonymize(four, "k-anonymity:1", method="mondrian", seed=1)
+    step = ReleaseFeatures("sex").fit(release)
+    assert step.get_feature_names_out().tolist() == ["age", "ill=cold", "ill=flu"]
+    somebody = pa.table({"age": [20, 45], "ill": ["flu", "unheard of"]})
+    assert step.transform(somebody).tolist() == [[20, 0, 1], [45, 0, 0]]
+    assert sorted(step.transform(four).tolist()) == sorted(step.transform(release).tolist())
+    model = make_pipeline(ReleaseFeatures("sex"), LogisticRegression())
+    model.fit(release, release.to_features("sex").target)
+    assert set(model.predict(somebody)) <= {"F", "M"}
+    with pytest.raises(BadValue, match="not known yet"):
+        ReleaseFeatures().transform(four)

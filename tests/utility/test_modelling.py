@@ -95,7 +95,7 @@ def test_noise_of_a_channel_is_led_back() -> None:
 
 
 def test_values_that_nobody_in_the_release_has_are_never_told(both: tuple[Table, Table]) -> None:
-    inside, outside = both
+    inside, _ = both
     some = oneoff.read_table(
         pa.table({"age": [30, 70], "place": ["south", "west"], "ill": ["unheard of", "no"]}),
         quasi=["age", "place"], sensitive="ill", rows_are_people=True,
@@ -124,7 +124,7 @@ def test_what_cannot_be_told_is_refused(both: tuple[Table, Table], people: Table
     release = oneoff.anonymize(both[0], "k-anonymity:2", method="mondrian", seed=1)
     with pytest.raises(UnknownColumn, match="did you mean 'place'"):
         model_utility(release, *both, "plaice")
-    with pytest.raises(BadValue, match="no such model.*trees, logistic"):
+    with pytest.raises(BadValue, match=r"no such model.*trees, logistic"):
         model_utility(release, *both, models=("forest",))
     with pytest.raises(BadValue, match="everybody has the same 'ill'"):
         model_utility(release, both[0].take(np.flatnonzero(both[0].values == 0)), both[1])

@@ -88,7 +88,7 @@ def test_a_csv_file_has_a_column_where(table: Table, tmp_path: Path) -> None:
     (tmp_path / "own.txt").write_text("age between 30 and 39\ngender = 'Male' and age > 20\n", "utf-8")
     assert found == workload_errors(release, table, Asking(workload=str(tmp_path / "own.txt")))
     path.write_text("who\nage < 30\n", "utf-8")
-    with pytest.raises(UnknownColumn, match="no column 'where'.*who"):
+    with pytest.raises(UnknownColumn, match=r"no column 'where'.*who"):
         workload_errors(release, table, Asking(workload=str(path)))
 
 
@@ -104,7 +104,7 @@ def test_the_line_that_is_wrong_is_named(line: str, said: str, table: Table, tmp
 def test_empty_files_and_unknown_workloads_are_refused(table: Table, tmp_path: Path) -> None:
     with pytest.raises(BadValue, match="asks for nothing"):
         asked(tmp_path / "own.txt", table, ["# nothing"])
-    with pytest.raises(BadValue, match="no such workload.*did you mean 'prefixes'"):
+    with pytest.raises(BadValue, match=r"no such workload.*did you mean 'prefixes'"):
         Asking(workload="prefix")
 
 

@@ -84,7 +84,7 @@ def _cell(point: Point, key: str) -> str:
     if figure is None:
         return ""
     apart = _written(key, (figure["high"] - figure["low"]) / 2).strip("+%")
-    return _written(key, figure["mean"]) + (f" ±{apart}" if point["draws"] > 1 else "")
+    return _written(key, figure["mean"]) + (f" ±{apart}" if point["draws"] > 1 and key != "seconds" else "")
 
 
 def _written(key: str, number: float) -> str:
