@@ -120,12 +120,13 @@ def test_json_keys_are_stable(swept: Sweep) -> None:
     assert set(found) == KEYS
     assert all(set(point) == POINT for point in found["points"])
     assert found["larger_is_safer"] is True
-    assert set(found["points"][0]["count_error"]) == {"mean", "low", "high"}
+    assert set(found["points"][0]["count_error"]) == {"mean", "low", "high", "draws"}
 
 
 def made(error: float, right: float, spread: float = 0.0, **more: Any) -> dict[str, Any]:
-    around = {"mean": right, "low": right - spread, "high": right + spread}
-    figure = {"mean": error, "low": error, "high": error}
+    draws = [right - spread, right + spread]
+    around = {"mean": right, "low": draws[0], "high": draws[1], "draws": draws}
+    figure = {"mean": error, "low": error, "high": error, "draws": [error] * 2}
     return {
         "options": {}, "method": "tallies", "refused": "", "unreachable": False, "holds": True, "against": "anyone",
         "draws": 2, "count_error": figure, "workload_error": None, "accuracy": around, "auc": None, "log_loss": None,
@@ -157,6 +158,9 @@ def test_sentences_say_what_the_stricter_value_costs() -> None:
 def test_nothing_costs_what_draws_differ_by() -> None:
     lines = sweep_lines(dictated([beta(2, 0.021, 0.306, 0.01), beta(3, 0.017, 0.310)]))
     assert [line for line in lines if line.endswith("differ by 0.4 points of accuracy, no more than draws do.")]
+    together = sweep_lines(dictated([beta(2, 0.021, 0.306, 0.01), beta(3, 0.017, 0.310, 0.01)]))
+    said = "With tallies, beta-likeness:2 costs 0.4 points of accuracy over beta-likeness:3."
+    assert said in together, "draws are of the same people, so what both have in common is no difference"
     cheaper = sweep_lines(dictated([beta(2, 0.021, 0.32), beta(3, 0.017, 0.310)]))
     assert "With tallies, beta-likeness:2 costs no accuracy over beta-likeness:3." in cheaper
 

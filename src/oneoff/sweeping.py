@@ -36,20 +36,21 @@ _EXAMPLE = "beta-likeness:1..5, beta-likeness:1..3:0.5, beta-likeness:1,2,4, k-a
 
 @dataclass(frozen=True)
 class Figure:
-    """A number over draws: its mean, and the least and the greatest of them."""
+    """A number over draws: its mean, the least and the greatest of them, and all in the order of the draws."""
 
     mean: float
     low: float
     high: float
+    draws: tuple[float, ...]
 
     @staticmethod
     def of(numbers: Sequence[float | None]) -> Figure | None:
         """None where there is none."""
         known = [number for number in numbers if number is not None]
-        return Figure(float(np.mean(known)), min(known), max(known)) if known else None
+        return Figure(float(np.mean(known)), min(known), max(known), tuple(known)) if known else None
 
-    def as_dict(self) -> dict[str, float]:
-        return {"mean": self.mean, "low": self.low, "high": self.high}
+    def as_dict(self) -> dict[str, Any]:
+        return {"mean": self.mean, "low": self.low, "high": self.high, "draws": list(self.draws)}
 
 
 @dataclass(frozen=True)

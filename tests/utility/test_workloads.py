@@ -12,7 +12,7 @@ import oneoff
 from oneoff.errors import BadValue, OneoffError, UnknownColumn
 from oneoff.releases import Published
 from oneoff.table import Table
-from oneoff.utility import AggregateErrors, CountErrors, counting
+from oneoff.utility import AggregateErrors, CountErrors, counting, workloads
 from oneoff.utility.counting import people_meant
 from oneoff.utility.workload import Workload, estimated_counts, random_queries
 from oneoff.utility.workloads import Asking, asked_in_file, workload_errors
@@ -51,7 +51,7 @@ def test_a_file_asks_what_its_lines_ask(release: Published, table: Table, tmp_pa
     parts = asked(tmp_path / "own.txt", table, LINES)
     truth = np.concatenate([people_meant(table.codes, table.values, part)[:, 1] for part in parts])
     exact = oneoff.anonymize(table, "k-anonymity:1", method="mondrian", seed=1)
-    assert truth.tolist() == [exact.count(question).estimate for question in questions]
+    assert truth.tolist() == [exact.count(question).count for question in questions]
     answers = np.concatenate([estimated_counts(release, table, part) for part in parts])
     if release.form != "perturbed":  # whose own estimate leads values back
         raw = [release.count(question).raw for question in questions]
@@ -72,7 +72,7 @@ def test_files_that_do_not_fit_at_once_are_asked_in_parts(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = [f"age in ({a}, {a + 2}) and gender = 'Male'" for a in range(20, 60)]
-    monkeypatch.setattr("oneoff.utility.workloads._MOST_MARKS", 1000)
+    monkeypatch.setattr(workloads, "_MOST_MARKS", 1000)
     release = oneoff.anonymize(table, "k-anonymity:5", method="mondrian", seed=1)
     assert len(asked(tmp_path / "own.txt", table, lines)) > 1
     few = workload_errors(release, table, Asking(workload=str(tmp_path / "own.txt")))

@@ -57,7 +57,7 @@ def utility(
         print_json(measured.as_dict() | more | ({} if told is None else {"model": told.as_dict()}))
         return
     print_lines(utility_lines(measured, None if verbose else _BARS))
-    print_lines([] if errors is None else ["", errors.sentence()])
+    print_lines([] if errors is None or asked is None else ["", f"Asked for {asked.workload}: {errors.sentence()}"])
     print_lines([] if told is None else ["", *told.sentences()])
 
 

@@ -105,7 +105,7 @@ def _meanings(made: Sequence[Row]) -> Iterator[str]:
             "A loss of 'masked' says that records show single values, but not always the true ones; ILoss (what a "
             "person loses in all quasi-identifiers together) and the count error compare it with the others."
         )
-    if any(row["form"] not in ("generalized", "masked") for row in made):
+    if any(_loss(row) == "none" for row in made):
         yield (
             "A loss of 'none' says that quasi-identifiers are shown as they are: what people have is hidden, not who "
             "they are. The count error compares it with the others."
