@@ -42,6 +42,7 @@ class Comparison:
     learned       how often somebody is right about people in the release who learns from it which values go with which
                   quasi-identifiers; outside: about people who were held out; added: how much more often about those
                   in it. None without people held out, and without a sensitive column
+    suppressed    people left out as outliers
     guarantee     what it was to keep
     unreachable   was it refused because nothing keeps the promise on this table?
     workload_error   the same as count_error for the workload that was asked for, or errors of counts and sums
@@ -69,6 +70,7 @@ class Comparison:
     added: float | None = None
     seconds: float | None = None
     cpu_seconds: float | None = None
+    suppressed: int = 0
     guarantee: str = ""
     unreachable: bool = False
     workload_error: dict[str, Any] | None = None
@@ -105,6 +107,7 @@ class Terms:
     target: str | None = None
     models: tuple[str, ...] = ("trees",)
     asking: Asking | None = None
+    max_suppressed: float | None = None
     originals: dict[int, ModelUtility] = field(default_factory=dict)
 
     def checked(self, table: Table) -> Terms:
@@ -128,6 +131,7 @@ def compare(
     hold_out: float | None = None,
     domains: Mapping[str, int] | None = None,
     most_rows: int | None = None,
+    max_suppressed: float | None = None,
     target: str | None = None,
     model: str = "trees",
     workload: str | Asking | None = None,
@@ -141,6 +145,7 @@ def compare(
     hold_out  a share of the people to leave out, with whom those in the release are compared; 0.2 with a target
     domains   sizes of domains to measure the loss by, instead of what occurs
     most_rows   where people have several rows: publish at most so many of anybody
+    max_suppressed   the share of the people who may be left out as outliers
     target    a column that a model trained on each release is to tell about the people left out
     model     "trees" or "logistic"
     workload  "intervals", "sets", "prefixes", "sums", or a file with a condition on each line
@@ -153,6 +158,7 @@ def compare(
         target=target,
         models=(model,),
         asking=asked_of(workload),
+        max_suppressed=max_suppressed,
     ).checked(table)
     chosen = [*_crossed(table, _several(guarantee), methods, most_rows), *map(_run_of, runs)]
     if not chosen:
@@ -218,7 +224,7 @@ def run(table: Table, each: Run, terms: Terms) -> Comparison:
     try:
         outcome = publish(
             table, each.model, method=each.method, options=each.options, domains=terms.domains, seed=terms.seed,
-            hold_out=terms.hold_out, most_rows=terms.most_rows,
+            hold_out=terms.hold_out, most_rows=terms.most_rows, max_suppressed=terms.max_suppressed,
         )  # fmt: skip
     except OneoffError as error:
         return Comparison(**who, refused=str(error), unreachable=isinstance(error, UnreachableGuarantee))
@@ -248,6 +254,7 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
         "outside": None if learned is None or learned.control is None else learned.control.share,
         "added": None if learned is None or learned.difference is None else learned.difference.amount,
         "seconds": outcome.seconds,
+        "suppressed": outcome.release.suppressed,
     }
 
 

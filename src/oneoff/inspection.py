@@ -112,8 +112,12 @@ class Inspection:
         release, method = self.release, plain(self.release.method)
         if self.outcome == "does not hold" or _contradictions(release, release.against):
             return []
+        gone = (
+            f"{release.suppressed:,} {'person was' if release.suppressed == 1 else 'people were'} left out as outliers"
+        )
         return [
-            f"Claimed by the file, and not counted: {method} made it, which stands against {release.against.briefly}."
+            f"Claimed by the file, and not counted: {method} made it, which stands against {release.against.briefly}.",
+            *([f"The file also says that {gone}: no count has them."] if release.suppressed else []),
         ]
 
     def unknown(self) -> str:
@@ -268,11 +272,18 @@ def model_folder(
     return model_utility(release, release.people_in(original), others, target, models=models)
 
 
-def query_folder(folder: Folder, where: str) -> Answer:
-    """How many people have these properties? From the public half alone."""
+def query_folder(folder: Folder, where: str, weighted: bool = False) -> Answer:
+    """How many people have these properties, or what weight? From the public half alone."""
     release = load_release(folder)
-    estimate = release.count(where)
-    return Answer(where, estimate, release.unknown_values(where))
+    estimate = release.count(where, weighted=weighted)
+    return Answer(where, estimate, [*release.unknown_values(where), *_missing(release)])
+
+
+def _missing(release: Published) -> list[str]:
+    """What an answer cannot know of."""
+    if not release.suppressed:
+        return []
+    return [f"{release.suppressed:,} people were left out of the release as outliers; no answer counts them"]
 
 
 def _original(folder: Folder, release: Published, table: str | None, reading: Mapping[str, Any] | None) -> Table | None:

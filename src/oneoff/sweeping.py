@@ -170,6 +170,7 @@ def sweep(
     model: str = "trees",
     workload: str | Asking | None = None,
     most_rows: int | None = None,
+    max_suppressed: float | None = None,
     report: Callable[[str, float], None] | None = None,
 ) -> Sweep:
     """What a promise costs at several values of its parameter; nothing is written.
@@ -181,12 +182,14 @@ def sweep(
     target     a column that a model trained on each release is to tell about the people left out
     model      "trees" or "logistic"
     workload   "intervals", "sets", "prefixes", "sums", or a file with a condition on each line
+    most_rows, max_suppressed   as for `anonymize`
     A value that is chosen after looking at a sweep is chosen with the data (docs/how-to/choose-a-parameter.md).
     """
     asked = promises(guarantee)
     draws = whole_number(repeat, "repeat", least=1)
     begin = secrets.randbits(62) if seed is None else seed
-    terms = Terms(begin, hold_out, {}, most_rows, target, (model,), asked_of(workload)).checked(table)
+    measures: dict[str, Any] = {"target": target, "models": (model,), "asking": asked_of(workload)}
+    terms = Terms(begin, hold_out, most_rows=most_rows, max_suppressed=max_suppressed, **measures).checked(table)
     runs = [(text, values, each) for text, values, model in asked for each in _runs(table, model, methods, most_rows)]
     if len(runs) * draws > _MOST_RUNS:
         raise BadValue("the sweep is too long", allowed=f"{_MOST_RUNS:,} runs", got=f"{len(runs) * draws:,}")

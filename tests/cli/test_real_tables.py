@@ -260,7 +260,7 @@ def test_coil(method: str, guarantee: str, most: float, data_dir: Path, tmp_path
         assert shell(command, out).status == status
 
 
-# --- which parameter? --------------------------------------------------------------------------------------------------
+# --- which parameter? -------------------------------------------------------------------------------------------------
 
 
 def test_a_sweep_of_adult_says_what_beta_costs(adult: tuple[str, ...]) -> None:

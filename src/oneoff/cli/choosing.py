@@ -128,6 +128,7 @@ def compare(
     seed: Annotated[int | None, typer.Option(help="For a repeatable run.")] = None,
     seed_file: options.SeedFile = None,
     hold_out: options.HoldOut = None,
+    max_suppressed: options.MaxSuppressed = None,
     rows: options.Rows = None,
     encoding: options.Encoding = "utf-8",
     delimiter: options.Delimiter = None,
@@ -155,7 +156,8 @@ def compare(
     with progress_bar() as report:
         found = compare_methods(
             table, guarantee, methods=methods, runs=runs or (), seed=seed, hold_out=hold_out, domains=sizes,
-            most_rows=most_rows, target=target, model=model, workload=workload, report=report,
+            most_rows=most_rows, target=target, model=model, workload=workload, max_suppressed=max_suppressed,
+            report=report,
         )  # fmt: skip
     rows_found = [row.as_dict() for row in found]
     promises = list(dict.fromkeys([*(guarantee or ()), *(row.guarantee for row in found[-len(runs or ()) :] if runs)]))
@@ -201,6 +203,7 @@ def sweep(
     hierarchy: options.SameHierarchy = None,
     missing: options.JobMissing = None,
     bins: options.Bins = None,
+    max_suppressed: options.MaxSuppressed = None,
     seed: Annotated[int | None, typer.Option(help="For a repeatable run.")] = None,
     seed_file: options.SeedFile = None,
     rows: options.Rows = None,
@@ -220,7 +223,7 @@ def sweep(
         swept = sweep_values(
             job.read_table(), job.guarantee, methods=options.names(methods) or None, repeat=repeat,
             seed=job.chosen_seed(), hold_out=hold_out, target=target, model=model, workload=workload,
-            most_rows=1 if job.per_person == "one" else job.most_rows, report=report,
+            most_rows=1 if job.per_person == "one" else job.most_rows, max_suppressed=job.max_suppressed, report=report,
         ).as_dict()  # fmt: skip
     if out is not None:
         out.write_text(sweep_html(swept), encoding="utf-8")

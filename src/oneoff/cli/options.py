@@ -39,6 +39,7 @@ __all__ = [
     "Keep",
     "Key",
     "Level",
+    "MaxSuppressed",
     "MeasuredHierarchy",
     "MethodName",
     "MethodOption",
@@ -69,6 +70,8 @@ __all__ = [
     "TableFile",
     "Target",
     "Verbose",
+    "WeightColumn",
+    "Weighted",
     "Workload",
     "job_options",
     "na_texts",
@@ -116,6 +119,16 @@ PerPerson = Annotated[
 MostRows = Annotated[
     int | None,
     typer.Option(help="Publish at most so many rows of a person, drawn by chance; 5 for promises about values."),
+]
+WeightColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        help="The column that says how many people of a population a row stands for: published as means, for counts.",
+    ),
+]
+Weighted = Annotated[
+    bool, typer.Option("--weighted", help="Add up weights instead of people, where the release has mean weights.")
 ]
 Keep = Annotated[str | None, typer.Option(help="Columns to publish unchanged beside the sensitive one.")]
 Numeric = Annotated[str | None, typer.Option(help="Columns to read as numbers, whatever they look like.")]
@@ -210,6 +223,13 @@ HoldOut = Annotated[
         "--hold-out",
         help="Leave out this share of the people, by chance, e.g. 0.1: what anybody finds out about them is what "
         "attacks on the others are compared with.",
+    ),
+]
+MaxSuppressed = Annotated[
+    float | None,
+    typer.Option(
+        help="Outliers may be left out, at most this share of the people, e.g. 0.01, where the others then lose less: "
+        "chosen by quasi-identifiers alone.",
     ),
 ]
 
@@ -309,7 +329,8 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     as_given = ("guarantee", "sensitive", "missing", "bins", "level", "other_below",
                 "method", "seed", "seed_file", "rows", "encoding",
                 "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out",
-                "person", "household", "rows_are_people", "per_person", "most_rows")  # fmt: skip
+                "person", "household", "rows_are_people", "per_person", "most_rows", "weight",
+                "max_suppressed")  # fmt: skip
     return {
         "output": given["out"],
         "hierarchies": pairs(given["hierarchy"], "--hierarchy"),
@@ -320,7 +341,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_UNASKED = ("effort", "option", "keep", "level", "other_below", "method", "csv", "raw_csv", "overwrite")
+_UNASKED = ("effort", "option", "keep", "level", "other_below", "method", "csv", "raw_csv", "overwrite", "weight")
 
 
 def reading_job(source: str, given: Mapping[str, Any]) -> Job:

@@ -31,6 +31,7 @@ def utility(
     ] = None,
     attributes: Annotated[int | None, typer.Option(help="Columns each query names, 3 by default; 4 for sums.")] = None,
     seed: Annotated[int | None, typer.Option(help="For the same queries again.")] = None,
+    weighted: options.Weighted = False,
     target: options.Target = None,
     model: Annotated[
         list[str] | None, typer.Option("--model", help="trees, logistic, or both (default). Repeatable.")
@@ -46,7 +47,7 @@ def utility(
     from oneoff.report.text import utility_lines
     from oneoff.utility.modelling import MODELS
 
-    asked = _asked(workload, queries, attributes, seed)
+    asked = _asked(workload, queries, attributes, seed, weighted)
     if target is None and (model or test):
         raise BadValue("--model and --test are about a column to tell", allowed="with --target disease, for example")
     reading, trees = {"missing": missing, "rows": rows}, options.pairs(hierarchy, "--hierarchy")
@@ -61,16 +62,18 @@ def utility(
     print_lines([] if told is None else ["", *told.sentences()])
 
 
-def _asked(workload: str | None, queries: int | None, attributes: int | None, seed: int | None) -> Asking | None:
+def _asked(
+    workload: str | None, queries: int | None, attributes: int | None, seed: int | None, weighted: bool
+) -> Asking | None:
     """What to ask beside the test counts."""
     from oneoff.utility.workloads import WORKLOADS, Asking
 
     given = (queries, attributes, seed)
     if workload is None and queries is None:
-        if any(each is not None for each in given):
-            raise BadValue("--attributes and --seed are about queries", allowed="with --queries 1000, for example")
+        if any(each is not None for each in given) or weighted:
+            raise BadValue("--attributes, --seed and --weighted are about queries", allowed="with --queries 1000, say")
         return None
-    asked = Asking(queries, attributes, seed, "sums" if workload is None else workload)
+    asked = Asking(queries, attributes, seed, "sums" if workload is None else workload, weighted)
     if asked.own and any(each is not None for each in given):
         raise BadValue(
             "a file says itself what to ask", allowed=f"--queries, --attributes and --seed with {', '.join(WORKLOADS)}"
@@ -81,12 +84,13 @@ def _asked(workload: str | None, queries: int | None, attributes: int | None, se
 def query(
     folder: options.PublicHalf,
     where: Annotated[str, typer.Argument(help="\"age between 30 and 39 and disease in ('flu')\"")],
+    weighted: options.Weighted = False,
     as_json: options.AsJson = False,
 ) -> None:
     """How many people have these properties? An estimate from the public half, with an interval."""
     from oneoff.inspection import query_folder
 
-    answer = query_folder(folder, where)
+    answer = query_folder(folder, where, weighted)
     for notice in answer.notices:
         notify(notice)
     if as_json:

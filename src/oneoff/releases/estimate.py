@@ -25,6 +25,7 @@ class Estimate:
     error       standard error; None where the spread inside a record's ranges is not known
     low, high   an interval for the true number: certain for generalized records, 95 % otherwise
     certain     is it?
+    weighted    weights were added up, not people
     """
 
     count: float
@@ -33,10 +34,12 @@ class Estimate:
     low: float
     high: float
     certain: bool
+    weighted: bool = False
 
     def sentence(self) -> str:
         sure = "certainly" if self.certain else "with 95 % confidence"
-        return f"about {self.count:,.1f} people; {sure} between {self.low:,.1f} and {self.high:,.1f}"
+        what = "people by weight" if self.weighted else "people"
+        return f"about {self.count:,.1f} {what}; {sure} between {self.low:,.1f} and {self.high:,.1f}"
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -46,6 +49,7 @@ class Estimate:
             "low": self.low,
             "high": self.high,
             "certain": self.certain,
+            **({"weighted": True} if self.weighted else {}),
         }
 
 

@@ -66,14 +66,18 @@ class Regression:
             found += _matrix(counts, len(effect))[block] @ effect
         return found
 
-    def meant(self, asked: Mapping[int, Flags]) -> Meant:
-        """Who has one of the codes asked for in each of these columns; columns are independent inside a cell."""
+    def meant(self, asked: Mapping[int, Flags], each: Floats | None = None) -> Meant:
+        """Who has one of the codes asked for in each of these columns; columns are independent inside a cell.
+
+        each   what one of the people meant counts for, in every cell
+        """
         size = self.tallies.size
         part = {j: self.tallies.people(j, holds) / size for j, holds in asked.items()}
-        all_of = np.prod([*part.values(), np.ones(len(size))], axis=0)
+        one = np.ones(len(size)) if each is None else each
+        all_of = np.prod([*part.values(), one], axis=0)
         codes = []
         for j, counts in enumerate(self.tallies.columns):
-            other = np.prod([*(each for i, each in part.items() if i != j), np.ones(len(size))], axis=0)
+            other = np.prod([*(each for i, each in part.items() if i != j), one], axis=0)
             weight = counts.count * other[counts.owner] * (asked[j][counts.value] if j in asked else 1)
             codes.append(_summed(counts.value, weight, self.tallies.widths[j]))
         return Meant(_summed(self.field, all_of * size, len(self.left)), tuple(codes))

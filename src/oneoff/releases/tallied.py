@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from oneoff.errors import BadValue
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
@@ -23,10 +24,12 @@ from oneoff.releases.estimate import Estimate, estimated
 from oneoff.releases.noise import consistent, noisy, people_near, sensitivity, variance_of_sum
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
-from oneoff.releases.regression import Meant, Regression, regression
+from oneoff.releases.regression import Regression, regression
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
+from oneoff.releases.weights import ROUNDING, Fit, doubt, fitted, mean_among, read_weights, weights_of
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
+from oneoff.table.weights import MOST_APART, telling
 
 if TYPE_CHECKING:
     import pyarrow
@@ -54,7 +57,7 @@ class Tallied(Published):
     """Cell c is part of field[c]; noisy[f, v] is how many people of field f have value v, as far as noise tells.
 
     counts    as everywhere, people with each value in the whole table; here they are noisy, too
-    codes, values   the plain rows
+    codes, values   the plain rows; row_weight the mean weight of the cell each was drawn from
     rows_per_person   how many rows anybody has at most; noise is so many times wider than for one
     links     private: the cell of every person
     """
@@ -70,6 +73,7 @@ class Tallied(Published):
     codes: Codes
     values: Codes
     rows_per_person: int = 1
+    row_weight: Floats | None = None
 
     @property
     def of_a_row(self) -> float:
@@ -114,21 +118,25 @@ class Tallied(Published):
 
     def to_arrow(self) -> pyarrow.Table:
         """The plain rows."""
-        return self._plain(self.codes, self.values)
+        return self._plain(self.codes, self.values, self.row_weight)
 
     def microdata(self, seed: int | None = None) -> pyarrow.Table:
         """Other plain rows from the same counts, for multiple imputation."""
         rng = np.random.default_rng(seed)  # noqa: TID251 - anybody may draw from what is public
-        return self._plain(*plain_rows(self.fitted, rng))
+        codes, values, cell = plain_rows(self.fitted, rng)
+        return self._plain(codes, values, None if self.weights is None else self.weights.mean[cell])
 
-    def _plain(self, codes: Codes, values: Codes) -> pyarrow.Table:
+    def _plain(self, codes: Codes, values: Codes, weight: Floats | None) -> pyarrow.Table:
         import pyarrow as pa
 
         from oneoff.releases.columns import shown
 
         assert self.sensitive is not None
         quasi = {attribute.name: shown(attribute, codes[:, j]) for j, attribute in enumerate(self.quasi)}
-        return pa.table(quasi | {self.sensitive.name: shown(self.sensitive, values)})
+        columns = quasi | {self.sensitive.name: shown(self.sensitive, values)}
+        if self.weights is not None and weight is not None:
+            columns[self.weights.name] = pa.array(weight)
+        return pa.table(columns)
 
     def columns_shown(self, *, plain: bool = False) -> Columns:
         """Records are plain rows."""
@@ -144,7 +152,13 @@ class Tallied(Published):
         from oneoff.releases.columns import shown
 
         assert self.sensitive is not None
-        cells = {"cell": np.arange(self.tallies.groups), "field": self.field, "people": self.tallies.size}
+        cells: dict[str, Ints | Floats] = {
+            "cell": np.arange(self.tallies.groups),
+            "field": self.field,
+            "people": self.tallies.size,
+        }
+        if self.weights is not None:
+            cells["weight"] = self.weights.mean
         field, value = np.divmod(np.arange(self.noisy.size), self.noisy.shape[1])
         counts = {
             "field": pa.array(field),
@@ -174,7 +188,7 @@ class Tallied(Published):
     def assemble(
         cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]
     ) -> Tallied:
-        from oneoff.releases.columns import codes, read_values, whole_numbers
+        from oneoff.releases.columns import codes, numbers, read_values, whole_numbers
 
         cells, plain = frames["cells.parquet"], frames["microdata.parquet"]
         size, field = whole_numbers(cells, "people"), whole_numbers(cells, "field", cells.num_rows)
@@ -182,8 +196,11 @@ class Tallied(Published):
             raise ValueError("cells.parquet does not list the cells that release.json speaks of")
         quasi, tallies = read_tallies(described["quasi"], frames["columns.parquet"], size)
         columns = [codes(plain[attribute.name].combine_chunks(), attribute.labels) for attribute in quasi]
+        weight = described.get("weight")
         release = Tallied(
             **common,
+            weights=None if weight is None else read_weights(weight, numbers(cells, "weight")),
+            row_weight=None if weight is None else numbers(plain, str(weight["name"])),
             quasi=quasi,
             tallies=tallies,
             field=field,
@@ -202,6 +219,8 @@ class Tallied(Published):
             raise ValueError("the prior in release.json is not that of counts.parquet")
         if not 0 <= int(self.field.min()) <= int(self.field.max()) == self.fields - 1 or (self.people == 0).any():
             raise ValueError("cells.parquet and counts.parquet do not have the same fields")
+        if self.weights is not None and self.row_weight is not None:
+            self.weights.refuse_other(self.row_weight, self.tallies.size)
         for j, counts in enumerate(self.tallies.columns):
             found = np.bincount(counts.value, weights=counts.count, minlength=self.quasi[j].size)
             if not np.array_equal(np.bincount(self.codes[:, j], minlength=self.quasi[j].size), found):
@@ -210,29 +229,62 @@ class Tallied(Published):
     # --- counting
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        """Noise, chance and what the fit cannot know add up (`_spread`)."""
-        holds = self._holds(asked)
-        meant, number = self.fitted.meant(holds), int(wanted.sum())
+        holds, size = self._holds(asked), self.tallies.size
+        raw, spread = self._estimate(holds, wanted, np.ones(len(size)))
+        most = meant_between([size, *self._having(holds)], size)[1]
+        return estimated(raw, math.sqrt(spread), float(most.sum()))
+
+    def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
+        """People count for what those of their cell weigh who are meant; each of them may weigh what the cell does."""
+        assert self.weights is not None
+        holds, size, weights, fit = self._holds(asked), self.tallies.size, self.weights, self._weight_fit
+        each = mean_among(weights, fit, self.tallies, holds)
+        raw, spread = self._estimate(holds, wanted, each)
+        having = self._having(holds)
+        meant = size * np.prod([self._share(wanted)[self.field], *(term / size for term in having)], axis=0)
+        most = (size * weights.mean)[meant_between([size, *having], size)[1] > 0].sum()
+        error = math.sqrt(spread + doubt(weights, fit, size, each, meant))
+        return replace(estimated(raw, error, float(most) * (1 + ROUNDING)), weighted=True)
+
+    @cached_property
+    def _weight_fit(self) -> Fit:
+        assert self.weights is not None
+        return fitted(self.weights, self.quasi, self.tallies)
+
+    def _having(self, holds: Mapping[int, Flags]) -> list[Ints]:
+        return [self.tallies.people(j, each) for j, each in holds.items()]
+
+    def _share(self, wanted: Flags) -> Floats:
+        """Of the people of each field, who has a wanted value."""
+        return np.asarray(np.clip(self.estimates[:, wanted].sum(axis=1) / self.people, 0, 1))
+
+    def _estimate(self, holds: Mapping[int, Flags], wanted: Flags, each: Floats) -> tuple[float, float]:
+        """How many people, when one of those meant in cell c counts for each[c], and the variance of that.
+
+        Noise, chance and what the fit cannot know add up (`_spread`).
+        """
+        meant, number = self.fitted.meant(holds, each), int(wanted.sum())
         drawn = variance_of_sum(self.of_a_row, self.noisy.shape[1], number)
         reach = self.fitted.weights(meant)
-        unknown = self.fitted.unsure(meant, wanted, drawn)
-        terms = [self.tallies.people(j, each) for j, each in holds.items()]
-        most = float(meant_between(terms, self.tallies.size)[1].sum()) if terms else float(self.rows)
-        unknown += self._spread(meant, terms, wanted)
+        unknown = self.fitted.unsure(meant, wanted, drawn) + self._spread(self._having(holds), wanted, each)
         spread = drawn * float(reach @ reach) + unknown * (_SHARED + _WIDENED / self.fields)
-        return estimated(self.fitted.people(meant, wanted), math.sqrt(max(spread, 0.0)), most)
+        return self.fitted.people(meant, wanted), max(spread, 0.0)
 
-    def _spread(self, meant: Meant, terms: Sequence[Ints], wanted: Flags) -> float:
+    def _spread(self, terms: Sequence[Ints], wanted: Flags, each: Floats) -> float:
         """Who of a field is meant is as good as drawn from its people, whose shares differ inside it as they do between
         fields beyond the fit; and who of a cell has all that is asked for is as good as drawn, too."""
         people, size = self.people.astype(np.float64), self.tallies.size.astype(np.float64)
-        part = meant.fields / people
-        share = np.clip(self.estimates[:, wanted].sum(axis=1) / people, 0, 1)
-        drawn = people**2 / np.maximum(people - 1, 1) * part * (1 - part) * share * (1 - share)
+        shares, share = [term / size for term in terms], self._share(wanted)
+        meant = size * np.prod([*shares, np.ones(len(size))], axis=0)
+        part, first, second = (self._by_field(meant * each**power) / people for power in range(3))
+        drawn = people**2 / np.maximum(people - 1, 1) * np.maximum(second - first**2, 0) * share * (1 - share)
         apart = self.fitted.apart(wanted, variance_of_sum(self.of_a_row, self.noisy.shape[1], int(wanted.sum())))
-        differ = meant.fields**2 * (1 - part) * apart
-        overlap = _overlap([term / size for term in terms], size)
-        return float(drawn.sum() + differ.sum() + overlap @ share[self.field] ** 2)
+        uneven = meant * (each - np.divide(first, part, out=np.zeros(len(part)), where=part > 0)[self.field])
+        differ = apart * float((people * first) ** 2 @ (1 - part) + uneven @ uneven)
+        return float(drawn.sum() + differ + (_overlap(shares, size) * each**2) @ share[self.field] ** 2)
+
+    def _by_field(self, of_cells: Floats) -> Floats:
+        return np.asarray(np.bincount(self.field, of_cells, self.fields), dtype=np.float64)
 
     def _holds(self, asked: Sequence[Condition]) -> dict[int, Flags]:
         """For each column that is asked about, which of its codes will do."""
@@ -292,8 +344,9 @@ def _fitted(
     )  # fmt: skip
 
 
-def plain_rows(fitted: Regression, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Rows with the tallies of every cell, and with values as the estimates say: none is ever short of a person.
+def plain_rows(fitted: Regression, rng: np.random.Generator) -> tuple[Codes, Codes, Ints]:
+    """Rows with the tallies of every cell, and with values as the estimates say: none is ever short of a person; and
+    the cell of every row.
 
     Rows are dealt with cell after cell. Everybody adds to what is due of each value, and gets the one most is due of.
     """
@@ -308,7 +361,7 @@ def plain_rows(fitted: Regression, rng: np.random.Generator) -> tuple[Codes, Cod
     due = rng.integers(-_UNIT // 2, _UNIT // 2, level.shape[1])
     values = deal_values(codes, offsets(tallies.widths), effect, level, fitted.field[cell], due, _UNIT)
     order = rng.permutation(rows)
-    return codes[order], values[order]
+    return codes[order], values[order], cell[order]
 
 
 def _in_units(shares: Floats, total: int) -> Ints:
@@ -316,6 +369,18 @@ def _in_units(shares: Floats, total: int) -> Ints:
     units = np.rint(shares * _UNIT).astype(np.int64)
     units[:, 0] += total * _UNIT - units.sum(axis=1)
     return units
+
+
+def _refuse_telling(table: Table, cell: Codes) -> None:
+    """A mean weight is exact: where weights were made from values, it would say what noise is there to hide."""
+    told = telling(table, cell)
+    if told is not None and table.weight is not None and abs(told.apart) > MOST_APART:
+        raise BadValue(
+            "mean weights of cells would say who has which value: weights go with the sensitive column",
+            allowed=f"weights that differ by at most {MOST_APART} standard deviations between values inside a cell",
+            got=f"{told.sentence(table.weight.name)} than others of their cell",
+            hint="leave the weight out, make weights anew without the sensitive column, or publish in groups",
+        )
 
 
 def tally(
@@ -332,12 +397,14 @@ def tally(
 
     seeded   noise from `rng`, for a run that can be repeated; it must not go out
     """
+    _refuse_telling(table, plan.cells.group)
     true = np.zeros((plan.fields, len(table.counts)), dtype=np.int64)
     np.add.at(true, (plan.field_of_person, table.values), 1)
     of_a_row = plan.epsilon / plan.rows_per_person
     drawn = noisy(true, of_a_row, rng if seeded else None)
     tallies = tallies_of(table.quasi, table.codes, plan.cells.group)
-    codes, values = plain_rows(_fitted(table.quasi, tallies, plan.field, drawn, of_a_row), rng)
+    codes, values, cell = plain_rows(_fitted(table.quasi, tallies, plan.field, drawn, of_a_row), rng)
+    weights = weights_of(table, plan.cells.group)
     return Tallied(
         quasi=table.quasi,
         sensitive=table.sensitive,
@@ -354,4 +421,6 @@ def tally(
         rows_per_person=plan.rows_per_person,
         codes=codes,
         values=values,
+        weights=weights,
+        row_weight=None if weights is None else weights.mean[cell],
     )

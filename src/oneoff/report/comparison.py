@@ -95,6 +95,9 @@ def _meanings(made: Sequence[Row]) -> Iterator[str]:
         )
     yield from _about_learning(made)
     yield from _about_models([row["model"] for row in made if row["model"] is not None])
+    gone = [f"{row['label']} {row['suppressed']:,}" for row in made if row.get("suppressed")]
+    if gone:
+        yield f"People left out as outliers, who count as lost in full and are missing in counts: {', '.join(gone)}."
     if any(_by_column(row) for row in made):
         yield (
             "* One column at a time, where the other rows are about whole records; so the worst belief of this row is "

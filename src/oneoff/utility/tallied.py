@@ -42,7 +42,7 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
     )
 
 
-def _spread(attribute: Attribute, counts: Counts, domain: int | None) -> Floats:
+def _spread(attribute: Attribute, counts: Counts, domain: float | None) -> Floats:
     """How much of its domain each cell spans: numbers by width, categories by how many of them occur."""
     low, high = counts.value[counts.start[:-1]], counts.value[counts.start[1:] - 1]
     if attribute.kind == "numeric":
@@ -115,8 +115,8 @@ def _asked(queries: Workload, first: Ints) -> Ints:
     return asked
 
 
-def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
-    """Cell by cell: the part of its people that fits, each with the average number of the cell."""
+def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates, each: Floats | None = None) -> Answers:
+    """Cell by cell: the part of its people that fits, each with the average number of the cell, and its weight."""
     tallies = release.tallies
     shown = [
         tallies.matrix(j, renamed(a, table.attribute(a.name)), table.attribute(a.name).size) / tallies.size[:, None]
@@ -124,9 +124,10 @@ def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates)
     ]
     mean = (release.fitted.cells()[:, _shown(release, table)] @ numbers) / tallies.size
     found, step = np.empty((len(queries), 2)), max(1, _MOST_CELLS // tallies.groups)
+    one = (tallies.size if each is None else tallies.size * each).astype(np.float64)
     for first in range(0, len(queries), step):
         last = min(first + step, len(queries))
-        meant = np.tile(tallies.size.astype(np.float64), (last - first, 1))
+        meant = np.tile(one, (last - first, 1))
         for j, part in enumerate(shown):
             rows, allowed = queries.block(j, first, last)
             meant[rows] *= allowed.astype(part.dtype) @ part.T

@@ -36,12 +36,16 @@ _COMMENT = "#"
 
 @dataclass(frozen=True)
 class Asking:
-    """What to ask: so many random queries, on so many columns, by a seed; of a workload by its name, or from a file."""
+    """What to ask: so many random queries, on so many columns, by a seed; of a workload by its name, or from a file.
+
+    weighted   sums only: people count for as much as they weigh
+    """
 
     number: int | None = None
     attributes: int | None = None
     seed: int | None = None
     workload: str = "sums"
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         if self.workload not in WORKLOADS and not Path(self.workload).is_file():
@@ -51,6 +55,8 @@ class Asking:
                 got=self.workload,
                 hint=nearest(self.workload, WORKLOADS),
             )
+        if self.weighted and self.workload != "sums":
+            raise BadValue("only sums are asked with weights", allowed="--workload sums", got=self.workload)
 
     @property
     def own(self) -> bool:
@@ -64,18 +70,19 @@ def workload_errors(release: Published, table: Table, asking: Asking) -> CountEr
     table   the people of the release
     """
     if asking.own:
-        return count_errors(release, table, asked_in_file(Path(asking.workload), table))
+        return count_errors(release, table, queries=asked_in_file(Path(asking.workload), table))
     rng = np.random.default_rng(asking.seed)
     number = whole_number(1000 if asking.number is None else asking.number, "the number of queries", least=1)
     attributes = whole_number(_columns(table, asking), "the number of columns of a query", least=1)
     if asking.workload == "sums":
-        return aggregate_errors(release, table, random_aggregates(table, number, attributes=attributes, rng=rng))
+        asked_for = random_aggregates(table, number, attributes=attributes, rng=rng)
+        return aggregate_errors(release, table, asked_for, weighted=asking.weighted)
     if asking.workload == "prefixes":
         prefix, *equal = _prefix_columns(table)
         asked = prefix_queries(table, number, prefix=prefix, equal=equal[: attributes - 1], rng=rng)
-        return count_errors(release, table, [asked])
+        return count_errors(release, table, queries=[asked])
     kind: Predicates = "sets" if asking.workload == "sets" else "intervals"
-    return count_errors(release, table, _random(table, number, attributes, kind, rng))
+    return count_errors(release, table, queries=_random(table, number, attributes, kind, rng))
 
 
 def _random(
