@@ -139,11 +139,15 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _where(path: Path, lines: list[str]) -> list[tuple[int, str]]:
-    rows = csv.DictReader(lines)
+    try:
+        rows = csv.DictReader(lines)
+        found = [(rows.line_num, row.get("where") or "") for row in rows]
+    except csv.Error as error:
+        raise UnreadableFile(f"{path} cannot be read", allowed="a CSV file", got=str(error)) from None
     if "where" not in (rows.fieldnames or ()):
         raise UnknownColumn(f"{path} has no column 'where'", allowed="where, and others, which are left alone",
                             got=listing(rows.fieldnames or ["nothing"]))  # fmt: skip
-    return [(rows.line_num, row["where"] or "") for row in rows]
+    return found
 
 
 _Query = dict[int, Flags]  # which codes may be had in each quasi-identifier that it names; -1 is the sensitive value
