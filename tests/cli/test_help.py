@@ -34,7 +34,13 @@ COMMANDS = {
     ],
     "utility": [
         "--table", "--hierarchy", "--domains", "--missing", "--rows", "--queries", "--attributes", "--seed",
-        "--weighted", "--verbose", "--json",
+        "--weighted", "--workload", "--target", "--model", "--test", "--verbose", "--json",
+    ],
+    "sweep": [
+        "--guarantee", "--methods", "--quasi", "--sensitive", "--target", "--model", "--workload", "--repeat",
+        "--hold-out", "--out", "--identifiers", "--person", "--household", "--rows-are-people", "--per-person",
+        "--most-rows", "--numeric", "--categorical", "--hierarchy", "--missing", "--bins", "--max-suppressed",
+        "--seed", "--seed-file", "--rows", "--encoding", "--delimiter", "--decimal", "--na", "--json",
     ],
     "query": ["--weighted", "--json"],
     "methods": ["--json"],
