@@ -42,6 +42,7 @@ class Comparison:
     learned       how often somebody is right about people in the release who learns from it which values go with which
                   quasi-identifiers; outside: about people who were held out; added: how much more often about those
                   in it. None without people held out, and without a sensitive column
+    column        the worst of several sensitive columns; empty where there is one
     suppressed    people left out as outliers
     guarantee     what it was to keep
     unreachable   was it refused because nothing keeps the promise on this table?
@@ -71,6 +72,7 @@ class Comparison:
     seconds: float | None = None
     cpu_seconds: float | None = None
     suppressed: int = 0
+    column: str = ""
     guarantee: str = ""
     unreachable: bool = False
     workload_error: dict[str, Any] | None = None
@@ -114,7 +116,7 @@ class Terms:
         """Refuse, before any work, what could not be measured."""
         check_domains(table.quasi, self.domains)
         if self.target is not None:
-            target_of([each.name for each in (*table.quasi, table.sensitive) if each is not None], self.target)
+            target_of([*(each.name for each in table.quasi), *table.sensitive_names], self.target)
         for model in self.models:
             if model not in MODELS:
                 raise BadValue("there is no such model to train", allowed=", ".join(MODELS), got=repr(model))
@@ -200,6 +202,8 @@ def methods_for(table: Table, model: Model, most_rows: int | None) -> list[tuple
 def _meant(method: Method, model: Model, table: Table, most_rows: int | None) -> bool:
     """Those that serve the promise, also for persons with several rows where there are some."""
     persons = table.person is not None and most_rows != 1
+    if not method.serves_columns(table, model):
+        return False
     return method.serves_promise(model) and not method.comparator and (not persons or method.serves_persons(model))
 
 
@@ -255,6 +259,7 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
         "added": None if learned is None or learned.difference is None else learned.difference.amount,
         "seconds": outcome.seconds,
         "suppressed": outcome.release.suppressed,
+        "column": verdict.column,
     }
 
 

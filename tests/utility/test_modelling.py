@@ -105,6 +105,20 @@ def test_values_that_nobody_in_the_release_has_are_never_told(both: tuple[Table,
     assert all(each.release.accuracy <= 0.5 for each in found.models)
 
 
+def test_of_several_sensitive_columns_the_one_that_is_asked_for_is_told() -> None:
+    table = oneoff.read_table(
+        oneoff.sample(900, seed=3), quasi=["age", "gender"], sensitive=["occupation", "marital"], rows_are_people=True
+    )
+    inside, outside = table.part(np.arange(600)), table.take(np.arange(600, 900))
+    release = oneoff.anonymize(inside, "k-anonymity:2", method="mondrian", seed=1)
+    found = model_utility(release, inside, outside, "marital", models=("logistic",))
+    alone = model_utility(*(each.of_column("marital") for each in (release, inside, outside)), models=("logistic",))
+    assert found == alone
+    assert found.target == "marital"
+    names = release.to_features("marital").names
+    assert not [name for name in names if name.startswith(("marital", "occupation"))], "others are left alone"
+
+
 def test_sentences_name_both_ends(both: tuple[Table, Table]) -> None:
     release = oneoff.anonymize(both[0], "beta-likeness:3", method="tallies", seed=1)
     assert isinstance(release, Tallied)

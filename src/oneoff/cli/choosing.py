@@ -43,7 +43,8 @@ def profile(
     for name in frame.column_names:
         for notice in decimal_commas(name, frame[name]) if is_text(frame[name].type) else ():
             notify(notice)
-    found = profile_table(frame, quasi=options.names(quasi) or None, sensitive=sensitive, population=population)
+    private = options.names(sensitive) or None
+    found = profile_table(frame, quasi=options.names(quasi) or None, sensitive=private, population=population)
     if as_json:
         print_json(found.as_dict())
     else:
@@ -122,6 +123,9 @@ def compare(
     most_rows: options.MostRows = None,
     numeric: options.Numeric = None,
     categorical: options.Categorical = None,
+    ordered: options.Ordered = None,
+    dates: options.Dates = None,
+    prefix: options.Prefix = None,
     hierarchy: options.SameHierarchy = None,
     domains: options.Domains = None,
     missing: options.Missing = "error",
@@ -145,11 +149,12 @@ def compare(
 
     seed = given_seed(seed, seed_file)
     table = read_table(
-        source, quasi=options.names(quasi), sensitive=sensitive, numeric=options.names(numeric),
+        source, quasi=options.names(quasi), sensitive=options.name_or_names(sensitive), numeric=options.names(numeric),
         categorical=options.names(categorical), hierarchies=options.pairs(hierarchy, "--hierarchy"),
         missing=missing, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na),  # type: ignore[arg-type]
         decimal=decimal or ".", person=person, household=household, rows_are_people=rows_are_people,
-        per_person=per_person,
+        per_person=per_person, ordered=options.orders(ordered), dates=options.pairs(dates, "--dates"),
+        prefix=options.names(prefix),
     )  # fmt: skip
     most_rows = 1 if per_person == "one" else most_rows
     sizes = options.sizes(domains, "--domains")
@@ -201,6 +206,9 @@ def sweep(
     numeric: options.Numeric = None,
     categorical: options.Categorical = None,
     hierarchy: options.SameHierarchy = None,
+    ordered: options.Ordered = None,
+    dates: options.Dates = None,
+    prefix: options.Prefix = None,
     missing: options.JobMissing = None,
     bins: options.Bins = None,
     max_suppressed: options.MaxSuppressed = None,
@@ -250,6 +258,13 @@ def methods(
     print_lines([*adversary_lines(), "", _OPTIONS])
 
 
+def _several(method: Method) -> str:
+    """What it does about several sensitive columns."""
+    if method.several:
+        return "a promise for each"
+    return "as one" if method.form == "generalized" else "no"
+
+
 def _described(method: Method) -> list[str]:
     """A method in a few lines."""
     about = method.as_dict()
@@ -259,9 +274,10 @@ def _described(method: Method) -> list[str]:
         "makes": f"{method.output}{' (to compare with papers)' * method.comparator}",
         "stands against": about["stands_against"],
         "promises": ", ".join(about["promises"]) + needs,
+        "several columns": _several(method),
         "options": ", ".join(method.options) or "none",
     }
     lines = [method.name, f"  {method.summary}"]
     for label, text in rows.items():
-        lines += textwrap.wrap(f"  {label + ':':<16}{text}", WIDTH, subsequent_indent=" " * 18, break_on_hyphens=False)
+        lines += textwrap.wrap(f"  {label + ':':<17}{text}", WIDTH, subsequent_indent=" " * 19, break_on_hyphens=False)
     return [*lines, ""]

@@ -24,6 +24,7 @@ def utility(
     hierarchy: options.MeasuredHierarchy = None,
     domains: options.Domains = None,
     missing: options.SameMissing = None,
+    dates: options.Dates = None,
     rows: options.Rows = None,
     workload: options.Workload = None,
     queries: Annotated[
@@ -50,7 +51,8 @@ def utility(
     asked = _asked(workload, queries, attributes, seed, weighted)
     if target is None and (model or test):
         raise BadValue("--model and --test are about a column to tell", allowed="with --target disease, for example")
-    reading, trees = {"missing": missing, "rows": rows}, options.pairs(hierarchy, "--hierarchy")
+    coarse = options.pairs(dates, "--dates")
+    reading, trees = {"missing": missing, "rows": rows, "dates": coarse}, options.pairs(hierarchy, "--hierarchy")
     measured, errors = measure_folder(folder, table, trees, reading, asked, options.sizes(domains, "--domains"))
     told = None if target is None else model_folder(folder, target, table, test, reading, model or tuple(MODELS))
     if as_json:

@@ -70,6 +70,7 @@ def report_html(
     model    the promise itself, for the ceilings of each value; by default it is read from the text of the guarantee
     """
     shown, lost = readable_verdict(verdict), readable_utility(utility)
+    single, own = _worst_column(shown, table, model)
     return render(
         "report.html",
         title=f"Release report: {shown.guarantee}",
@@ -82,10 +83,47 @@ def report_html(
         behind=behind(shown.masked),
         risk=_risk(shown, table),
         nearest=nearest(shown),
-        believed=believed(shown, table, model),
+        believed=believed(_of_worst(shown), single, own),
+        several=_several(shown, lost),
         levels=_levels(shown),
         unsaid=_unsaid(shown, table),
         made=_made(summary, table),
+    )
+
+
+def _worst_column(verdict: Verdict, table: Table, model: Model | None) -> tuple[Table, Model | None]:
+    """Of several sensitive columns, the one to be drawn."""
+    if not table.besides or not verdict.column:
+        return table, model
+    single = table.of_column(verdict.column)
+    return single, None if model is None else model.for_column(verdict.column).bind(single.sensitive)
+
+
+def _of_worst(verdict: Verdict) -> Verdict:
+    return verdict.columns.get(verdict.column, verdict)
+
+
+def _several(verdict: Verdict, utility: Utility) -> Section | None:
+    """Each of several sensitive columns, and what knowing one of them tells about another."""
+    if not verdict.columns:
+        return None
+    header = ("sensitive column", "promise", "worst belief", "allowed", "a typical count is off by", "")
+    rows = tuple(_column_row(name, each, utility.columns.get(name)) for name, each in verdict.columns.items())
+    return {
+        "columns": Grid(header, rows, right=(2, 3, 4)),
+        "knowing": [each.sentence() for each in verdict.knowing],
+    }
+
+
+def _column_row(name: str, verdict: Verdict, lost: Utility | None) -> tuple[str, ...]:
+    counted = None if lost is None else lost.count_error
+    return (
+        plain(name, 40),
+        plain(verdict.guarantee, 80),
+        f"{verdict.worst:.4g}",
+        f"{verdict.witness.allowed:.4g}",
+        "" if counted is None else percent(counted.median),
+        "kept" if verdict.holds else "BROKEN",
     )
 
 
@@ -245,7 +283,7 @@ def _level_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
 
 
 def _unsaid(verdict: Verdict, table: Table) -> Section:
-    kept = listing(plain(attribute.name, 40) for attribute in table.keep) if table.keep else ""
+    kept = listing(plain(each.name, 40) for each in table.keep if each.name not in table.besides)
     return {"kept": kept, "left_open": left_open(verdict)}
 
 

@@ -127,10 +127,13 @@ def model_utility(
 
     table     the people of the release
     outside   people who are not in it, of the same columns
-    target    the column to tell, the sensitive one by default
+    target    the column to tell, the sensitive one by default. Of several sensitive columns no other is told from
     beside    what was found for another release of the same people: models of the original are not trained again
     """
     _refuse_unknown(models)
+    if release.besides:
+        one = target if target in release.sensitive_names else release.sensitive_names[0]
+        release, table, outside = release.of_column(one), table.of_column(one), outside.of_column(one)
     shown, originals = release.columns_shown(plain=True), _columns_of(table)
     name, others = target_of(originals, target), _columns_of(outside)
     asked = _Asked.of(name, originals[name], others[name])

@@ -8,7 +8,6 @@ import numpy as np
 
 from oneoff.models import Counts
 from oneoff.releases import Tallied
-from oneoff.releases.noise import variance_of_sum
 from oneoff.releases.published import renamed
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
@@ -29,7 +28,7 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
         attribute.name: float(size @ _spread(attribute, counts, by.domains.get(attribute.name)) / rows)
         for attribute, counts in zip(release.quasi, release.tallies.columns, strict=True)
     }
-    noise = variance_of_sum(release.of_a_row, len(release.counts)) * release.fields
+    noise = release.noise() * release.fields
     return Utility(
         gcp=float(np.mean(list(blurred.values()))),
         gcp_set=None,
@@ -43,9 +42,9 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
 
 
 def _spread(attribute: Attribute, counts: Counts, domain: float | None) -> Floats:
-    """How much of its domain each cell spans: numbers by width, categories by how many of them occur."""
+    """How much of its domain each cell spans: numbers by width, an order by rank, others by how many occur."""
     low, high = counts.value[counts.start[:-1]], counts.value[counts.start[1:] - 1]
-    if attribute.kind == "numeric":
+    if attribute.has_order:
         wide = np.asarray(attribute.scaled[high] - attribute.scaled[low])
         return wide if domain is None else wide * attribute.span / max(domain - 1, 1)
     return (counts.distinct - 1) / max((domain or attribute.size) - 1, 1)

@@ -102,6 +102,7 @@ class Finding:
     people      in the release; fewer are tried where that would take long
     sensitive   what is guessed; None where the guess is who somebody is
     figures     what else was measured, by name
+    column      which of several sensitive columns was guessed; empty where there is one
     warnings    what a reader of the rate must know
     """
 
@@ -115,6 +116,12 @@ class Finding:
     baseline_is: str = "always naming the most frequent value"
     figures: Mapping[str, float | int | str | None] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    column: str = ""
+
+    @property
+    def name(self) -> str:
+        """The attack, and what it guesses where several columns could be guessed."""
+        return f"{self.attack} ({self.column})" if self.column else self.attack
 
     @property
     def rate(self) -> Rate:
@@ -196,6 +203,7 @@ class Finding:
             "figures": dict(self.figures),
             "sentence": self.sentence(),
             "warnings": list(self.warnings),
+            "column": self.column or None,
         }
 
 
