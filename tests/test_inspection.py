@@ -10,11 +10,12 @@ import pytest
 from oneoff.audit import Verdict
 from oneoff.errors import BadValue, PromiseBroken
 from oneoff.folder import private_files, write_outcome
-from oneoff.inspection import Queries, audit_folder, measure_folder, query_folder, verify_folder
+from oneoff.inspection import audit_folder, measure_folder, query_folder, verify_folder
 from oneoff.job import Job, original_of
 from oneoff.publish import Outcome, publish_job
 from oneoff.releases.folder import load_release
 from oneoff.table.sample import sample
+from oneoff.utility.workloads import Asking
 from tests.command_line import oneoff
 
 pytestmark = pytest.mark.usefixtures("without_pictures")
@@ -113,14 +114,14 @@ def test_which_original_a_release_was_made_from(folder: Path, job: Job, tmp_path
 
 
 def test_queries_need_the_table(folder: Path, tmp_path: Path) -> None:
-    measured, errors = measure_folder(folder, queries=Queries(50, attributes=2, seed=1))
+    measured, errors = measure_folder(folder, queries=Asking(50, attributes=2, seed=1))
     assert errors is not None
     assert measured.gcp == measure_folder(folder)[0].gcp
     (tmp_path / "public").mkdir()
     for path in (folder / "public").iterdir():
         (tmp_path / "public" / path.name).write_bytes(path.read_bytes())
     with pytest.raises(BadValue, match="cannot be measured without the table"):
-        measure_folder(tmp_path / "public", queries=Queries(50))
+        measure_folder(tmp_path / "public", queries=Asking(50))
 
 
 def test_what_a_recipient_is_told(folder: Path) -> None:

@@ -33,7 +33,7 @@ _BLOCK = re.compile(
 _COMMAND = re.compile(
     r"^\$ (?P<command>.*<<END\n(?:.*\n)*?END\n|(?:.*\\\n)*.*\n)(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE
 )
-_SECONDS = re.compile(r"\b\d+(\.\d+)? s\b| +\d+\.\d\d(?=  (?:insider|reader|nobody|black box) )")
+_SECONDS = re.compile(r"\b\d+(\.\d+)? s\b| +\d+\.\d\d(?=  (?:anyone|insider|reader|nobody|black box) )")
 _SHELL = re.compile(r"[|;&<>$`]")
 _LEFT_OUT = "..."
 

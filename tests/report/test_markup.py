@@ -22,11 +22,13 @@ from oneoff.report import report_html
 from oneoff.report.comparison import comparison_html
 from oneoff.report.markup import Figure, Grid, _templates, render
 from oneoff.report.plots import ceilings_plot, comparison_plot, error_plot, loss_plot
+from oneoff.report.sweep import sweep_html
+from oneoff.sweeping import sweep
 from oneoff.table import Table
 from tests.pages import PageReader, addresses
 
 SCRIPT = "<script>alert(1)</script>"
-SHIPPED = {"base.html", "comparison.html", "parts.html", "public.html", "report.html", "style.css"}
+SHIPPED = {"base.html", "comparison.html", "parts.html", "public.html", "report.html", "style.css", "sweep.html"}
 BETA, COVERED = "basic-beta-likeness:2", "delta-probability:1/5+l-diversity:3"
 
 
@@ -46,6 +48,10 @@ def _comparison(table: Table) -> str:
     return comparison_html([row.as_dict() for row in compare(table, COVERED, methods=methods, seed=1)], COVERED)
 
 
+def _sweep(table: Table, promise: str) -> str:
+    return sweep_html(sweep(table, promise, methods=["mondrian"], seed=1).as_dict())
+
+
 PAGES: dict[str, Callable[[Table], str]] = {
     "groups": lambda table: _page(table, f"{BETA}+k-anonymity:4", "transversal"),
     "buckets": lambda table: _page(table, "l-diversity:3", "exact-size"),
@@ -55,6 +61,8 @@ PAGES: dict[str, Callable[[Table], str]] = {
     "no groups": lambda table: _page(table, "l-diversity:3", "heterogeneous"),
     "broken": _broken,
     "comparison": _comparison,
+    "sweep": lambda table: _sweep(table, "l-diversity:2,3,500"),
+    "sweep of nothing": lambda table: _sweep(table, "l-diversity:400,500"),
     "all refused": lambda table: comparison_html([_refused("none fits")], COVERED),
 }
 
@@ -68,6 +76,7 @@ def _refused(reason: str, method: str = "mondrian") -> dict[str, Any]:
         "form": None,
         "query_error": None,
         "count_error": None,
+        "guarantee": COVERED,
     }
 
 

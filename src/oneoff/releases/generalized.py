@@ -53,6 +53,8 @@ from oneoff.table.table import ValueColumns
 if TYPE_CHECKING:
     import pyarrow
 
+    from oneoff.releases.features import Columns
+
 __all__ = ["CELLS", "Generalized", "cells_of_groups", "generalize", "generalize_each", "load_graph"]
 
 _LISTED = 4_000_000  # values in the sets of a stretch of records
@@ -180,6 +182,22 @@ class Generalized(Published):
             rows = draw_rows(self.tallies, self.group, self.values, self.kept, rng, self.weights)
         weight = "" if self.weights is None else self.weights.name
         return rows_table(rows, self.quasi, self.sensitive, self.keep, weight)
+
+    def columns_shown(self, *, plain: bool = False) -> Columns:
+        from oneoff.releases.features import Exactly, of_cells, of_counts
+
+        if plain and self.plain is not None:
+            codes, values = self.plain.codes, self.plain.values
+            columns: Columns = {a.name: (a, Exactly(codes[:, j])) for j, a in enumerate(self.quasi)}
+        elif self.tallies is not None:
+            counted, values = zip(self.quasi, self.tallies.columns, strict=True), self.values
+            columns = {a.name: (a, of_counts(self.box, counts, a.size)) for a, counts in counted}
+        else:
+            values = self.values
+            columns = {a.name: (a, of_cells(self.box, a, cells)) for a, cells in self.shown}
+        return (
+            columns if self.sensitive is None else {**columns, self.sensitive.name: (self.sensitive, Exactly(values))}
+        )
 
     def as_text(self, frame: pyarrow.Table, name: str = "data.parquet", first: int = 0) -> pyarrow.Table:
         """The records with `[28, 39]` for a range and `{F, M}` for a set."""

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from oneoff.releases.features import Columns, Features
+
 __all__ = ["PrivateFiles", "PublicPages", "Published", "of_people", "renamed", "with_column", "with_values"]
 
 PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
@@ -149,6 +151,14 @@ class Published(ABC):
         """What can be shown of quasi-identifier j."""
         return self.quasi[j].labels
 
+    def columns_shown(self, *, plain: bool = False) -> Columns:
+        """What the records show of every column, as features are made of it; plain: the plain rows, where there are."""
+        raise BadValue(f"no features are made of a {self.form} release", allowed="a release of another kind")
+
+    def led_back(self, belief: Floats) -> Floats:
+        """Beliefs [row, value] about sensitive values that records show, as beliefs about true ones."""
+        return belief
+
     # --- what all of them can do
 
     def __repr__(self) -> str:
@@ -262,6 +272,24 @@ class Published(ABC):
                 hint = nearest(str(value), map(str, labels))
                 found.append(f"no record shows {value!r} in {each.column!r}{'; ' * bool(hint)}{hint}")
         return found
+
+    def to_features(
+        self, target: str | None = None, *, widths: bool = True, most_values: int = 50, seed: int = 0
+    ) -> Features:
+        """The release as numbers, for scikit-learn and its like: (matrix, names, target), a row for each record.
+
+        target       the column to predict, the sensitive one by default: it comes back by itself, as values
+        widths       also how wide each shown range of a number is
+        most_values  of a category: the commonest have a column each, the others share the last
+        seed         for the target, where a record shows several values of it and one must be drawn
+        Of several sensitive columns only one is there: the target, or else the first.
+        A number is the middle of what a record shows of it; a category the share of each value, 1 for a single one.
+        """
+        from oneoff.releases.features import features
+
+        name = self.sensitive.name if target is None and self.sensitive is not None else target
+        one = self if not self.besides else self.of_column(name if name in self.besides else self.sensitive_names[0])
+        return features(one.columns_shown(), name, widths=widths, most=most_values, seed=seed)
 
     def place_of(self, name: str) -> int:
         """Which of the quasi-identifiers has this name."""

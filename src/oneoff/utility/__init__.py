@@ -4,19 +4,23 @@ from oneoff.utility.aggregates import AggregateErrors, Aggregates, aggregate_err
 from oneoff.utility.expected import Expected, Released, expected_errors, released_columns
 from oneoff.utility.loss import Utility, utility
 from oneoff.utility.masking import Masking, masking
+from oneoff.utility.modelling import ModelUtility, model_utility
 from oneoff.utility.order import better
 from oneoff.utility.shape import Association, Distribution, Shape, shape_of
 from oneoff.utility.standard import CountErrors, SizeErrors, count_errors, standard_queries
 from oneoff.utility.workload import QueryErrors, Workload, prefix_queries, query_errors, random_queries
+from oneoff.utility.workloads import Asking, workload_errors
 
 __all__ = [
     "AggregateErrors",
     "Aggregates",
+    "Asking",
     "Association",
     "CountErrors",
     "Distribution",
     "Expected",
     "Masking",
+    "ModelUtility",
     "QueryErrors",
     "Released",
     "Shape",
@@ -28,6 +32,7 @@ __all__ = [
     "count_errors",
     "expected_errors",
     "masking",
+    "model_utility",
     "prefix_queries",
     "query_errors",
     "random_aggregates",
@@ -36,4 +41,5 @@ __all__ = [
     "shape_of",
     "standard_queries",
     "utility",
+    "workload_errors",
 ]

@@ -16,7 +16,7 @@ column, only how often each value of each column does.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -103,24 +103,26 @@ class CountErrors:
         )
 
 
-def count_errors(release: Published, table: Table, everybody: Table | None = None) -> CountErrors:
-    """Ask the standard workload; an error says why that is not possible.
+def count_errors(
+    release: Published, table: Table, everybody: Table | None = None, queries: Iterable[Workload] | None = None
+) -> CountErrors:
+    """Ask the standard workload, or other queries; an error says why that is not possible.
 
     everybody   the table with those who were left out of it as outliers: they are asked about, too
     """
     _refuse_other(release, table)
     people, table = table, table if everybody is None else everybody
-    queries = standard_queries(table)
-    meant, truth = people_meant(table.codes, table.values, queries).T
-    asked = truth > 0
-    if not asked.any():
+    asked = (standard_queries(table),) if queries is None else queries
+    answers = [_answers(release, people, table, each) for each in asked]
+    truth, *estimates = np.concatenate([np.zeros((3, 0)), *answers], axis=1)
+    meant = truth > 0
+    if not meant.any():
         raise BadValue(
             "how far counts are off cannot be measured: none of the test counts means anybody",
             allowed="enough people for the values of the columns",
             got=f"{table.rows:,} people",
         )
-    answers = _answered(release, people, table, queries), overall_counts(table, queries, meant)
-    ours, overall = (np.round(np.abs(each - truth)[asked] / truth[asked], _DIGITS) for each in answers)
+    ours, overall = (np.round(np.abs(each - truth)[meant] / truth[meant], _DIGITS) for each in estimates)
     return CountErrors(
         queries=len(ours),
         median=float(np.median(ours)),
@@ -130,7 +132,7 @@ def count_errors(release: Published, table: Table, everybody: Table | None = Non
         spread=tuple(np.quantile(ours, _PERCENTILES).tolist()),
         overall_spread=tuple(np.quantile(overall, _PERCENTILES).tolist()),
         about_values=table.sensitive is not None,
-        by_size=_by_size(power_of_ten(truth[asked], table.rows), ours, overall),
+        by_size=_by_size(power_of_ten(truth[meant], table.rows), ours, overall),
     )
 
 
@@ -151,6 +153,13 @@ def _by_size(size: Ints, ours: Floats, overall: Floats) -> tuple[SizeErrors, ...
         for each, number in enumerate(np.bincount(size).tolist())
         if number >= _ENOUGH
     )
+
+
+def _answers(release: Published, people: Table, everybody: Table, queries: Workload) -> Floats:
+    """[3, query]: how many people it means; what a recipient answers, and who knows the overall distribution only."""
+    meant, truth = people_meant(everybody.codes, everybody.values, queries).T
+    ours = _answered(release, people, everybody, queries)
+    return np.stack([truth, ours, overall_counts(everybody, queries, meant)])
 
 
 def _refuse_other(release: Published, table: Table) -> None:

@@ -130,8 +130,13 @@ def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates,
         for j, a in enumerate(release.quasi)
     ]
     mean = (release.fitted.cells()[:, _shown(release, table)] @ numbers) / tallies.size
-    found, one = np.empty((len(queries), 2)), tallies.size if each is None else tallies.size * each
-    for q in range(len(queries)):
-        meant = one * np.prod([shown[j] @ allowed for j, allowed in queries.predicates(q)], axis=0)
-        found[q] = meant.sum(), meant @ mean
+    found, step = np.empty((len(queries), 2)), max(1, _MOST_CELLS // tallies.groups)
+    one = (tallies.size if each is None else tallies.size * each).astype(np.float64)
+    for first in range(0, len(queries), step):
+        last = min(first + step, len(queries))
+        meant = np.tile(one, (last - first, 1))
+        for j, part in enumerate(shown):
+            rows, allowed = queries.block(j, first, last)
+            meant[rows] *= allowed.astype(part.dtype) @ part.T
+        found[first:last] = np.stack((meant.sum(axis=1), meant @ mean), axis=1)
     return Answers(found)
