@@ -74,9 +74,6 @@ def attack(
         "dates": options.pairs(dates, "--dates"),
         "prefix": options.names(prefix),
         "person": person,
-        "ordered": options.orders(ordered),
-        "dates": options.pairs(dates, "--dates"),
-        "prefix": options.names(prefix),
     }
     who = Attacker(tuple(options.names(columns)) or None, knows_links, knows_values, knows=tuple(options.names(knows)))
     given = {} if model is None else {"model": model}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.card import card
 from oneoff.table.arrays import Flags, Floats
 
 __all__ = ["CONFIDENCE", "Estimate", "estimated", "reconstruct"]
@@ -43,6 +44,7 @@ class Estimate:
         sure = "certainly" if self.certain else "with 95 % confidence"
         about = f"about {self.count:,.1f} {'people by weight' if self.weighted else 'people'}"
         between = f"{sure} between {self.low:,.1f} and {self.high:,.1f}"
+        about = f"about {self.count:,.1f} {'people by weight' if self.weighted else 'people'}"
         if self.independent:
             names = " and ".join(map(repr, self.independent))
             return (
@@ -50,6 +52,10 @@ class Estimate:
                 f"cell; however they go together, {between}"
             )
         return f"{about}; {between}"
+
+    def _repr_html_(self) -> str:
+        error = "not known" if self.error is None else f"{self.error:,.1f}"
+        return card(f"{self.count:,.1f} people", [("standard error", error)], self.sentence())
 
     def as_dict(self) -> dict[str, Any]:
         return {

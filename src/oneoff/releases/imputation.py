@@ -56,9 +56,7 @@ def imputed_rows(
     return codes[mixed], [each[mixed] for each in values], cell[mixed]
 
 
-def _values(
-    fit: OpenFit, quasi: Sequence[Attribute], codes: Codes, cell: Ints, rng: np.random.Generator
-) -> Codes:
+def _values(fit: OpenFit, quasi: Sequence[Attribute], codes: Codes, cell: Ints, rng: np.random.Generator) -> Codes:
     """A value for every row. Those of a field come in random order: what is due of one is given to the next."""
     from oneoff.kernels.drawing import draw_values, rake
 
@@ -87,10 +85,10 @@ def _drawn(fitted: Regression, noise: float, rng: np.random.Generator) -> tuple[
     counted = _even(np.sqrt(noise) * rng.standard_normal(fitted.left.shape))
     moved = wider * _coefficients(fitted, noise, rng)
     left = fitted.left + (counted - fitted.design @ moved) / people
-    ends = np.cumsum([each.shape[1] for each in fitted.features])[:-1]
+    ends = np.cumsum([each.marks.shape[1] for each in fitted.features])[:-1]
     parts = zip(fitted.effect, fitted.features, np.split(moved, ends), strict=True)
     inside = wider * _between_cells(fitted, noise, rng)
-    return (fitted.share + left)[fitted.field] + inside, [effect + each @ part for effect, each, part in parts]
+    return (fitted.share + left)[fitted.field] + inside, [effect + each.effect(part) for effect, each, part in parts]
 
 
 def _even(drawn: Floats) -> Floats:

@@ -179,10 +179,11 @@ def _one_sensitive(roles: Roles, columns: Mapping[str, Encoded], given: Mapping[
     """The first of few values that most rows have; a number of many values is put into ranges."""
     found = [name for name, each in roles.items() if each.role == "sensitive"]
     usable = [name for name in found if columns[name].distinct + bool(columns[name].missing) > 1]
-    ranked = sorted(usable, key=lambda name: (name not in given, _hard(columns[name])))
+    named = [name for name in usable if name in given]
+    ranked = named or sorted(usable, key=lambda name: _hard(columns[name]))[:1]
     why = "People may expect it to stay private, but another column is protected; --sensitive NAME protects this one."
-    others = {name: _left_out(name, why) for name in found if name not in ranked[:1]}
-    if not ranked or columns[ranked[0]].distinct <= _FEW or roles[ranked[0]].option:
+    others = {name: _left_out(name, why) for name in found if name not in ranked}
+    if len(ranked) != 1 or columns[ranked[0]].distinct <= _FEW or roles[ranked[0]].option:
         return roles | others
     chosen, column = roles[ranked[0]], columns[ranked[0]]
     if column.kind in ("integer", "decimal"):

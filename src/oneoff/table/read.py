@@ -389,26 +389,6 @@ def _dates_seen(attribute: Attribute) -> list[str]:
     return []
 
 
-def _with_made_tree(column: Column, word: Hierarchy | str | None) -> Column:
-    """With a hierarchy over its own values, where one is to be made; dates and numbers count as names from then on."""
-    if not isinstance(word, str):
-        return column
-    attribute, _ = attribute_of(replace(column, kind="categorical", order=()))
-    tree = made_hierarchy(word, attribute.labels, column.name)
-    return replace(column, kind="categorical", tree=tree, order=())
-
-
-def _dates_seen(attribute: Attribute) -> list[str]:
-    """A notice for days, which say much about a person, and for dates that are not recognised as such."""
-    name, labels = attribute.name, attribute.labels
-    way = f"--dates {name}=month (dates={{{name!r}: 'month'}})"
-    if labels.dtype.kind == "M":
-        return [f"column {name!r} is read as dates, to the day or finer; {way} would publish months"]
-    if labels.dtype.kind == "O" and looks_like_dates([text for text in labels.tolist() if text != MISSING_LABEL]):
-        return [f"the texts of column {name!r} look like dates but are read as categories; {way} reads them as dates"]
-    return []
-
-
 def _looks_like_codes(attribute: Attribute) -> list[str]:
     """A notice for whole numbers that are names rather than amounts: a range of them would mean little."""
     if attribute.labels.dtype.kind != "i" or not re.search(r"zip|post|plz|code", attribute.name.lower()):
