@@ -131,6 +131,12 @@ class Method:
         names = {part.name for part in model.parts()}
         return names <= self.serves and (not self.needs or bool(names & self.needs))
 
+    @property
+    def carries_weights(self) -> bool:
+        """Do its releases show means of weights? Those do in which people of a group or cell look the same."""
+        stated = str(inspect.signature(self.run).return_annotation).split(" | ")
+        return all(RELEASES[self.form, plan] in (generalize, tally, tally_each) for plan in stated)
+
     def serves_persons(self, model: Model) -> bool:
         """Does it count persons where these have several rows?"""
         return {part.name for part in model.parts()} <= self.persons

@@ -36,6 +36,7 @@ class Comparison:
     learned       how often somebody is right about people in the release who learns from it which values go with which
                   quasi-identifiers; outside: about people who were held out; added: how much more often about those
                   in it. None without people held out, and without a sensitive column
+    suppressed    people left out as outliers
     """
 
     method: str
@@ -59,6 +60,7 @@ class Comparison:
     added: float | None = None
     seconds: float | None = None
     cpu_seconds: float | None = None
+    suppressed: int = 0
 
     @property
     def label(self) -> str:
@@ -78,6 +80,7 @@ def compare(
     hold_out: float | None = None,
     domains: Mapping[str, int] | None = None,
     most_rows: int | None = None,
+    max_suppressed: float | None = None,
     report: Callable[[str, float], None] | None = None,
 ) -> list[Comparison]:
     """Run methods on a table for one promise; nothing is written.
@@ -87,6 +90,7 @@ def compare(
     hold_out  a share of the people to leave out, with whom those in the release are compared
     domains   sizes of domains to measure the loss by, instead of what occurs
     most_rows   where people have several rows: publish at most so many of anybody
+    max_suppressed   the share of the people who may be left out as outliers
     """
     model, sizes = parse(guarantee), dict(domains or {})
     check_domains(table.quasi, sizes)
@@ -99,7 +103,8 @@ def compare(
     for done, (name, options) in enumerate(chosen):
         if report is not None:
             report(name, done / len(chosen))
-        found.append(_run(table, model, name, options, sizes, seed=seed, hold_out=hold_out, most_rows=most_rows))
+        given = {"seed": seed, "hold_out": hold_out, "most_rows": most_rows, "max_suppressed": max_suppressed}
+        found.append(_run(table, model, name, options, sizes, **given))
     return found
 
 
@@ -153,4 +158,5 @@ def _run(
         added=None if learned is None or learned.difference is None else learned.difference.amount,
         seconds=outcome.seconds,
         cpu_seconds=cpu_seconds,
+        suppressed=outcome.release.suppressed,
     )

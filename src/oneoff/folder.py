@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from oneoff.errors import PromiseBroken
 from oneoff.outcome import Outcome
-from oneoff.releases.private import HELD_OUT
+from oneoff.releases.private import HELD_OUT, SUPPRESSED
 from oneoff.releases.published import PrivateFiles
 from oneoff.table.held_out import held_out_file
 
@@ -45,8 +47,12 @@ def private_files(outcome: Outcome) -> PrivateFiles:
         "report.html": lambda: _report_page(outcome),
         "seed": f"{outcome.seed}\n".encode(),
     }
-    if outcome.left_out is not None and outcome.release.held_out is not None:
-        files[HELD_OUT] = held_out_file(outcome.left_out, outcome.release.held_out)
+    release = outcome.release
+    if outcome.left_out is not None and release.held_out is not None:
+        rows = release.held_out if release.outliers is None else np.setdiff1d(release.held_out, release.outliers)
+        files[HELD_OUT] = held_out_file(outcome.left_out, rows)
+    if outcome.suppressed is not None and release.outliers is not None:
+        files[SUPPRESSED] = held_out_file(outcome.suppressed, release.outliers)
     if outcome.job:
         files["job.toml"] = outcome.job.encode()
     return files

@@ -111,8 +111,12 @@ class Inspection:
         release, method = self.release, plain(self.release.method)
         if self.outcome == "does not hold" or _contradictions(release, release.against):
             return []
+        gone = (
+            f"{release.suppressed:,} {'person was' if release.suppressed == 1 else 'people were'} left out as outliers"
+        )
         return [
-            f"Claimed by the file, and not counted: {method} made it, which stands against {release.against.briefly}."
+            f"Claimed by the file, and not counted: {method} made it, which stands against {release.against.briefly}.",
+            *([f"The file also says that {gone}: no count has them."] if release.suppressed else []),
         ]
 
     def unknown(self) -> str:
@@ -141,6 +145,7 @@ class Queries:
     number: int
     attributes: int | None = None
     seed: int | None = None
+    weighted: bool = False
 
 
 @dataclass(frozen=True)
@@ -249,11 +254,18 @@ def measure_folder(
     return measured, None if queries is None else _query_errors(release, original, queries)
 
 
-def query_folder(folder: Folder, where: str) -> Answer:
-    """How many people have these properties? From the public half alone."""
+def query_folder(folder: Folder, where: str, weighted: bool = False) -> Answer:
+    """How many people have these properties, or what weight? From the public half alone."""
     release = load_release(folder)
-    estimate = release.count(where)
-    return Answer(where, estimate, release.unknown_values(where))
+    estimate = release.count(where, weighted=weighted)
+    return Answer(where, estimate, [*release.unknown_values(where), *_missing(release)])
+
+
+def _missing(release: Published) -> list[str]:
+    """What an answer cannot know of."""
+    if not release.suppressed:
+        return []
+    return [f"{release.suppressed:,} people were left out of the release as outliers; no answer counts them"]
 
 
 def _original(folder: Folder, release: Published, table: str | None, reading: Mapping[str, Any] | None) -> Table | None:
@@ -276,4 +288,5 @@ def _query_errors(release: Published, table: Table | None, queries: Queries) -> 
     seed = None if queries.seed is None else checked_seed(queries.seed)
     rng = np.random.default_rng(seed)  # noqa: TID251 - which counts are asked is no secret
     attributes = _COLUMNS_OF_A_QUERY if queries.attributes is None else queries.attributes
-    return aggregate_errors(release, table, random_aggregates(table, queries.number, attributes=attributes, rng=rng))
+    asked = random_aggregates(table, queries.number, attributes=attributes, rng=rng)
+    return aggregate_errors(release, table, asked, weighted=queries.weighted)

@@ -59,10 +59,12 @@ class Job(BaseModel):
     rows_are_people: bool = False
     per_person: str | None = None
     most_rows: int | None = None
+    weight: str | None = None
     csv: bool = False
     raw_csv: bool = False
     overwrite: bool = False
     options: dict[str, bool | int | float | str | list[str]] = {}
+    max_suppressed: float | None = None
 
     def read_table(self) -> Table:
         """The table this job is about."""
@@ -70,7 +72,7 @@ class Job(BaseModel):
 
         roles = ("quasi", "sensitive", "identifiers", "keep", "numeric", "categorical", "hierarchies", "missing")
         reading = ("rows", "encoding", "delimiter", "na", "bins", "level", "other_below", "decimal", "person",
-                   "household", "rows_are_people", "per_person")  # fmt: skip
+                   "household", "rows_are_people", "per_person", "weight")  # fmt: skip
         return read_table(self.input, **{name: getattr(self, name) for name in (*roles, *reading)})
 
     def chosen_seed(self) -> int | None:
@@ -146,6 +148,7 @@ def _columns(release: Published, hierarchies: Mapping[str, str]) -> dict[str, An
         "numeric": [name for name, kind in kinds.items() if kind == "numeric"],
         "categorical": [name for name, kind in kinds.items() if kind == "categorical"],
         "rows_are_people": True,
+        "weight": None if release.weights is None else release.weights.name,
     }
 
 

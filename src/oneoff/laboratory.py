@@ -317,9 +317,7 @@ def attack_files(
         table = original_of(path, release, original, given)
     else:
         release, table = str(path), None if original is None else _read(original, given)
-    others = (
-        None if control is None or table is None else read_table(control, rows_are_people=True, **_roles(table, given))
-    )
+    others = None if control is None or table is None else read_table(control, **_roles(table, given))
     before = None if earlier is None else load_release(earlier, private=True)
     return attack(release, table, attacks, control=others, attacker=attacker, earlier=before, **options)
 
@@ -331,7 +329,7 @@ def _read(original: str, given: Mapping[str, Any]) -> Table:
             allowed="--quasi age,sex,zip and --sensitive disease (a release folder says it itself)",
             got="a file",
         )
-    return read_table(original, rows_are_people=True, **given)
+    return read_table(original, rows_are_people="person" not in given, **given)
 
 
 def _roles(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -344,6 +342,8 @@ def _roles(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
         "categorical": [name for name, kind in kinds.items() if kind == "categorical"],
         "hierarchies": {attribute.name: attribute.hierarchy for attribute in table.quasi if attribute.hierarchy},
         "missing": given.get("missing", "error"),
+        "person": given.get("person"),
+        "rows_are_people": "person" not in given,
     }
 
 
@@ -354,7 +354,19 @@ def _control_warnings(scene: Scene) -> tuple[str, ...]:
     if scene.control is None:
         return ()
     outside = people_of(scene.control, scene.view)
-    return tuple(text for text in (_shared(scene.inside, outside), *_strange(scene, outside)) if text)
+    return tuple(
+        text for text in (_uncounted(scene), _shared(scene.inside, outside), *_strange(scene, outside)) if text
+    )
+
+
+def _uncounted(scene: Scene) -> str:
+    """Persons inside cannot be compared with rows outside."""
+    if scene.table.person is None or scene.control is None or scene.control.person is not None:
+        return ""
+    return (
+        "nobody in the control has several rows, as people in the release do, or it is not said whose they are "
+        "(--person): more rows are more guesses, so the rate outside may be too low"
+    )
 
 
 def _refuse_control(control: Table | None, table: Table) -> None:

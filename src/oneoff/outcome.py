@@ -20,6 +20,7 @@ class Outcome:
 
     table   private: what it was made from; held_out: people who were left out of it
     left_out   private: their rows, and those of others that were too many
+    suppressed   private: outliers who were left out
     job     private: the text that would repeat it; empty when there was none
     """
 
@@ -34,6 +35,7 @@ class Outcome:
     held_out: Table | None = None
     left_out: Table | None = None
     job: str = ""
+    suppressed: Table | None = None
 
     @cached_property
     def judged(self) -> dict[str, Any]:
@@ -54,7 +56,7 @@ class Outcome:
             "rows": self.release.rows,
             "persons": self.release.persons or self.release.rows,
             "groups": self.verdict.groups,
-            "suppressed": 0,
+            "suppressed": self.release.suppressed,
             "held_out": 0 if self.held_out is None else self.held_out.people,
             "seconds": round(self.seconds, 3),
             "reason": self.reason,

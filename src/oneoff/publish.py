@@ -24,11 +24,13 @@ from oneoff.plans import Channel, Cover, Links, Network, Partition, Tallies, Tal
 from oneoff.public import public_information
 from oneoff.randomness import secret_generator
 from oneoff.releases import Published
+from oneoff.suppression import NOBODY, to_suppress
 from oneoff.table import Table
 from oneoff.table.classes import SMALL
 from oneoff.table.domain import with_domain
-from oneoff.table.parts import parted
-from oneoff.utility import utility
+from oneoff.table.parts import Parts, parted
+from oneoff.table.weights import telling
+from oneoff.utility.loss import measured_beside
 
 if TYPE_CHECKING:
     from oneoff.job import Job
@@ -63,6 +65,7 @@ def anonymize(
     progress: bool = False,
     hold_out: float | None = None,
     most_rows: int | None = None,
+    max_suppressed: float | None = None,
     **options: Any,
 ) -> Published:
     """Return the release of a table that keeps the promise, checked record by record.
@@ -74,10 +77,13 @@ def anonymize(
     hold_out    a share of the people, e.g. 0.1, drawn by chance and left out of the release: `oneoff.attack` and the
                 verdict compare what anybody finds out about them with what is found out about the others
     most_rows   where people have several rows: publish at most so many of anybody, drawn by chance
+    max_suppressed   a share of the people, e.g. 0.01: as many outliers may be left out, where the others then lose less
+                by more than that; chosen by quasi-identifiers alone
     options     of the method, e.g. cuts="strict" for mondrian; numeric_as="set" publishes numbers as sets,
                 columns="box" groups without the tallies of their columns
     """
-    given: dict[str, Any] = {"method": method, "seed": seed, "hold_out": hold_out, "most_rows": most_rows}
+    given: dict[str, Any] = {"method": method, "seed": seed, "hold_out": hold_out, "most_rows": most_rows,
+                             "max_suppressed": max_suppressed}  # fmt: skip
     if not progress:
         return publish(table, guarantee, options=options, **given).release
     from oneoff.report.progress import progress_bar
@@ -96,6 +102,7 @@ def publish_job(job: Job, *, report: Report | None = None, warn: Warn | None = N
     return publish(
         table, job.guarantee, method=job.method, seed=seed, options=job.options, job=job.to_toml(), report=report,
         warn=warn, hold_out=job.hold_out, most_rows=1 if job.per_person == "one" else job.most_rows,
+        max_suppressed=job.max_suppressed,
     )  # fmt: skip
 
 
@@ -109,11 +116,12 @@ def publish(
     job: str = "",
     hold_out: float | None = None,
     most_rows: int | None = None,
+    max_suppressed: float | None = None,
     domains: Mapping[str, int] | None = None,
     report: Report | None = None,
     warn: Warn | None = None,
 ) -> Outcome:
-    """Leave out who is to be held out, plan, release, audit and measure.
+    """Leave out who is to be held out or suppressed, plan, release, audit and measure.
 
     job      the text that would repeat it, kept in the private half
     domains  sizes to measure the loss by, instead of what occurs
@@ -123,7 +131,8 @@ def publish(
     seeded, seed = seed is not None, secrets.randbits(128) if seed is None else checked_seed(seed)
     _refuse_other(table)
     parts = parted(table, hold_out, _most_rows(table, guarantee, most_rows), lambda: _generator(seed, table))
-    order = _ordered(parts.inside, guarantee, method, options or {}, seeded)
+    meant, parts = parts.inside, _without_outliers(parts, guarantee, method, options or {}, max_suppressed)
+    order = _ordered_without(parts, guarantee, method, options or {}, seeded)
     whole, table = table, order.table  # over all values that may occur, where these are named
     rng = _generator(seed, table)
     foreseen = _foreseen(order)
@@ -134,15 +143,17 @@ def publish(
     plan = _planned(order, rng, say)
     caution = order.said(order.method.caution)
     say("writing boxes", 0.0)
-    release = _release(order, plan, rng)
+    release = _release(order, plan, rng, meant.people - parts.inside.people)
     say("auditing", 0.0)
     verdict = _judged(release, order, parts.outside)
-    measured = utility(release, table, domains=domains)
+    everybody = meant if parts.suppressed is not None else table
+    measured = measured_beside(release, table, order.over_domain(everybody), domains=domains)
     say("done", 1.0)
     outcome = Outcome(
         release=replace(
             release,
             held_out=parts.left_out,
+            outliers=parts.suppressed,
             private_half=lambda: private_files(outcome),
             broken="" if verdict.holds else verdict.sentence(),
         ),
@@ -154,8 +165,9 @@ def publish(
         notices=_notices(order, foreseen, caution, plan),
         table=table,
         held_out=parts.outside,
-        left_out=None if parts.left_out is None else whole.take(parts.left_out),
+        left_out=parts.beside(whole),
         job=job,
+        suppressed=None if parts.suppressed is None else whole.take(parts.suppressed),
     )
     return outcome
 
@@ -168,9 +180,38 @@ def _most_rows(table: Table, guarantee: str | Model, given: int | None) -> int |
     return given
 
 
+def _without_outliers(
+    parts: Parts, guarantee: str | Model, method: str, options: Mapping[str, Any], share: float | None
+) -> Parts:
+    """Without the outliers that pay, where some may go; values are not looked at."""
+    if share is None:
+        return parts
+    rows = to_suppress(parts.inside, parse(guarantee), method, options, share)
+    left = parts.without(rows)
+    if len(rows):
+        return left
+    return left._replace(inside=replace(left.inside, notices=(*left.inside.notices, NOBODY)))
+
+
+def _ordered_without(
+    parts: Parts, guarantee: str | Model, method: str, options: Mapping[str, Any], seeded: bool
+) -> _Order:
+    """Fewer outliers are not left out for the sake of the promise: who is would then tell something about values."""
+    try:
+        return _ordered(parts.inside, guarantee, method, options, seeded)
+    except UnreachableGuarantee as error:
+        if parts.suppressed is None:
+            raise
+        hint = f"{len(parts.suppressed):,} rows of outliers were left out; with a lower --max-suppressed it may be kept"
+        raise UnreachableGuarantee(error.what, allowed=error.allowed, got=error.got, hint=hint) from None
+
+
 @dataclass(frozen=True, eq=False)
 class _Order:
-    """What is to be done, once nothing speaks against trying."""
+    """What is to be done, once nothing speaks against trying.
+
+    domain   values that may occur, where these were named
+    """
 
     table: Table
     model: Model
@@ -178,6 +219,11 @@ class _Order:
     reason: str
     options: Mapping[str, Any]
     seeded: bool
+    domain: Any = None
+
+    def over_domain(self, people: Table) -> Table:
+        """Others, over the same values that may occur."""
+        return people if self.domain is None or people is self.table else with_domain(people, self.domain)
 
     def said(self, say: Callable[[Table, Model, Mapping[str, Any]], str] | None) -> str:
         """What a method has to say about itself in this case."""
@@ -192,13 +238,15 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
     chosen, reason, options = choose(method, model, table, options)
     chosen.refuse_several(table, model)
     _refuse_persons(table, chosen, model)
+    _refuse_weights(table, chosen, model)
     given = _checked_options(chosen, options)
-    if given.get("domain") is not None:
-        table = with_domain(table, given.pop("domain"))
+    domain = given.pop("domain", None)
+    if domain is not None:
+        table = with_domain(table, domain)
         model = bound(parse(guarantee), table)
     if given.get("public") is not None:
         given["public"] = public_information(given["public"], table)
-    return _Order(table, model, chosen, reason, given, seeded)
+    return _Order(table, model, chosen, reason, given, seeded, domain)
 
 
 def _refuse_persons(table: Table, method: Method, model: Model) -> None:
@@ -212,6 +260,33 @@ def _refuse_persons(table: Table, method: Method, model: Model) -> None:
         allowed="one row of each person: --per-person one, first:COLUMN or last:COLUMN (most_rows=1)",
         got=f"{table.rows:,} rows of {table.people:,} persons, at most {table.rows_per_person:,} each",
         hint=f"methods that do: {', '.join(others)}" if others else "no method does for this promise",
+    )
+
+
+def _refuse_weights(table: Table, method: Method, model: Model) -> None:
+    """Where records are single people, a weight beside them would be theirs."""
+    if table.weight is None or method.carries_weights:
+        return
+    others = [each.name for each in METHODS.values() if each.carries_weights and each.serves_promise(model)]
+    raise MethodMismatch(
+        f"releases of {method.name} carry no weights: they have no groups or cells to show means of",
+        allowed=", ".join(others) or "no method for this promise",
+        got=f"weights in {table.weight.name!r}",
+        hint="choose one of these, or leave the weight out",
+    )
+
+
+def _told_by_weights(table: Table, plan: Plan) -> str:
+    """What means of groups or cells may say beyond quasi-identifiers; only the steward is told."""
+    cells = plan.cells if isinstance(plan, Tally | Tallies) else plan
+    single = [table.of_column(name) for name in table.sensitive_names] or [table]
+    said = [telling(each, cells.group) for each in single] if isinstance(cells, Partition) else []
+    told = next((each for each in said if each is not None), None)
+    if told is None or table.weight is None:
+        return ""
+    return (
+        f"weights go with the sensitive column: {told.sentence(table.weight.name)} than others of their group or cell, "
+        "so mean weights say something about values, which is in no promise"
     )
 
 
@@ -268,7 +343,7 @@ def _about_values(order: _Order, table: Table, model: Model) -> tuple[str, ...]:
 
 def _notices(order: _Order, foreseen: list[str], caution: str, plan: Plan) -> tuple[str, ...]:
     seeded = _SEEDED.get(order.method.form, "") if order.seeded else ""
-    said = [*foreseen, *(text for text in (caution, seeded) if text)]
+    said = [*foreseen, *(text for text in (caution, seeded, _told_by_weights(order.table, plan)) if text)]
     noted = plan.notes if isinstance(plan, Partition | Cover | Tally | Tallies | Network) else ()
     return (*order.table.notices, *said, *noted)
 
@@ -336,13 +411,14 @@ def _unprotected(table: Table, model: Model) -> str:
     )
 
 
-def _release(order: _Order, plan: Plan, rng: np.random.Generator) -> Published:
+def _release(order: _Order, plan: Plan, rng: np.random.Generator, suppressed: int) -> Published:
     """What a plan looks like to the world."""
     against = order.method.stands_against(order.model, order.options)
     shown, made = order.method.for_release(order.options), RELEASES[order.method.form, type(plan).__name__]
     if "seeded" in signature(made).parameters:
         shown["seeded"] = order.seeded
     release = made(order.table, plan, order.model, method=order.method.name, against=against, rng=rng, **shown)
+    release = replace(release, suppressed=suppressed)
     return release if order.table.person is None else replace(release, persons=order.table.people)
 
 

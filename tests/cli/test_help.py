@@ -16,16 +16,16 @@ COMMANDS = {
     "anonymize": [
         "--out", "--guarantee", "--quasi", "--sensitive", "--identifiers", "--keep", "--numeric", "--categorical",
         "--hierarchy", "--missing", "--bins", "--level", "--other-below", "--person", "--household",
-        "--rows-are-people", "--per-person", "--most-rows", "--method", "--option", "--effort", "--seed",
-        "--seed-file", "--hold-out", "--rows",
+        "--rows-are-people", "--per-person", "--most-rows", "--weight", "--method", "--option", "--effort", "--seed",
+        "--seed-file", "--hold-out", "--max-suppressed", "--rows",
         "--encoding", "--delimiter", "--decimal", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken",
         "--sign", "--verbose", "--json",
     ],
     "audit": ["--table", "--guarantee", "--missing", "--rows", "--hierarchy", "--verbose", "--json"],
     "attack": [
         "--original", "--attack", "--control", "--earlier", "--columns", "--knows-links", "--knows-values", "--model",
-        "--quasi", "--sensitive", "--numeric", "--categorical", "--missing", "--rows", "--hierarchy", "--verbose",
-        "--json",
+        "--quasi", "--sensitive", "--numeric", "--categorical", "--missing", "--rows", "--hierarchy", "--person",
+        "--verbose", "--json",
     ],
     "verify": ["--key", "--verbose", "--json"],
     "check": [
@@ -34,9 +34,9 @@ COMMANDS = {
     ],
     "utility": [
         "--table", "--hierarchy", "--domains", "--missing", "--rows", "--queries", "--attributes", "--seed",
-        "--verbose", "--json",
+        "--weighted", "--verbose", "--json",
     ],
-    "query": ["--json"],
+    "query": ["--weighted", "--json"],
     "methods": ["--json"],
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Attack", "AttackerView", "Made", "attacker_view"]
 
-_SINGLE = {"groups": "group", "people": "person"}
+_SINGLE = {"groups": "group", "people": "person", "rows": "row"}
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Attack:
     """How often the guesses of an attack are right, beside what the promise allows.
 
     claim     the guess in words, as the subject of a sentence
-    tried     groups or people looked at; `subject` says which
+    tried     groups or people looked at, rows where people have several; `subject` says which
     guesses   those about which a guess was made
     hits      right guesses; a guess between equals counts with the probability that it is right, maybe a fraction
     allowed   the ceiling on belief in the guessed value, on average over the guesses

@@ -29,6 +29,7 @@ from oneoff.audit.recognition import Looks, own_values, subsets_of_size
 from oneoff.audit.records import links_problem, rows_problem, value_problems
 from oneoff.audit.swaps import swap_attack
 from oneoff.audit.verdict import Verdict
+from oneoff.audit.weights import weight_problems
 from oneoff.errors import BadValue
 from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
@@ -128,7 +129,8 @@ def _compare(release: Generalized, table: Table) -> list[str]:
     wrong = rows_problem(release, table) or _values_problem(release, table) or links_problem(release, table)
     if wrong or release.links is None:
         return [wrong] if wrong else []
-    return [*value_problems(release, table), *_outside(release, table), *_miscounted(release, table)]
+    found = [*value_problems(release, table), *_outside(release, table), *_miscounted(release, table)]
+    return found + weight_problems(release, table, release.box[release.links])
 
 
 def _outside(release: Generalized, table: Table) -> list[str]:

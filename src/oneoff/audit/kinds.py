@@ -13,6 +13,7 @@ from oneoff.audit.knowing import what_knowing_tells
 from oneoff.audit.persons import about_persons
 from oneoff.audit.several import of_columns
 from oneoff.audit.verdict import Verdict
+from oneoff.audit.weights import about_weights
 from oneoff.models import Model, parse, promised
 from oneoff.models.adversary import LEARNT, Adversary
 from oneoff.releases import Published, of_kind
@@ -50,10 +51,12 @@ def audit(
     judge: Callable[[Any, Table | None, Model, Risk | None], Verdict]
     judge = of_kind("oneoff.audit", "judge", release, "there is no audit of")
     verdict = about_persons(judge(release, table, model, before), release, table, model)
+    verdict = about_weights(verdict, release)
     learnt = (LEARNT,) if _in_groups(verdict, release) else ()
     against = verdict.stands_against or release.against
     remarks = (*verdict.remarks, *learnt)
-    verdict = replace(verdict, stands_against=against, remarks=remarks)
+    left_out = 0 if table is None else release.suppressed  # without it, that is what a file says of itself
+    verdict = replace(verdict, stands_against=against, remarks=remarks, suppressed=left_out, persons=release.persons)
     if table is None or table.sensitive is None or verdict.problems or not is_seen(release):
         return verdict
     others = release.held_out_of(whole) if control is None and whole is not None else control

@@ -48,7 +48,7 @@ def swap_attack(
     None where it says nothing: no groups, no ceilings, a single group, or groups too large to search.
     """
     made = swap_guesses(release, table, model, rng)
-    return None if made is None else made.attack("swaps", _CLAIM, "people")
+    return None if made is None else made.attack("swaps", _CLAIM, "people" if table.person is None else "rows")
 
 
 def swap_guesses(

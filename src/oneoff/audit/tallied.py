@@ -22,6 +22,7 @@ from oneoff.audit.levels import reached
 from oneoff.audit.moved import Moved, believed, nearest_ceiling
 from oneoff.audit.persons import persons_in_groups
 from oneoff.audit.verdict import PartVerdict, Verdict
+from oneoff.audit.weights import weight_problems
 from oneoff.errors import BadValue
 from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
@@ -173,7 +174,7 @@ def _compare(release: Tallied, table: Table, exact: Ints | None) -> list[str]:
         for a, b in zip(counted.columns, release.tallies.columns, strict=True)
     )
     wrong = [] if same else ["a cell does not have the values of its people"]
-    return wrong + _problem_of_rows(release, table)
+    return wrong + _problem_of_rows(release, table) + weight_problems(release, table, release.links)
 
 
 def seen(release: Tallied, table: Table) -> View:

@@ -56,6 +56,8 @@ class Verdict:
     masked     for a masked release: who can be named behind a value or a record
     epsilon    where the verdict is about anyone: the logarithm of how much one person's value can change anybody's odds
     remarks    what a reader of the verdict must know about its meaning, in sentences
+    suppressed   people who were left out as outliers, where whoever judges knows that they were
+    persons    people who are in the release; None where every row is one
     provided   what must be so for the verdict to be true, where the files alone cannot show it
     learned    what somebody finds out who learns from the release itself, inside it and outside; worked out when it is
                first asked for, and None where there is no table to compare guesses with
@@ -87,6 +89,8 @@ class Verdict:
     epsilon: float | None = None
     remarks: tuple[str, ...] = ()
     provided: str = ""
+    suppressed: int = 0
+    persons: int | None = None
     columns: Mapping[str, Verdict] = field(default_factory=dict)
     column: str = ""
     knowing: tuple[Knowing, ...] = ()
@@ -130,13 +134,23 @@ class Verdict:
         subject += f", provided that {self.provided}," if self.provided and self.holds else ""
         found = f"against {self.against.sentence}: {self.witness.sentence()}."
         if self.by_count_only:
-            return f"{subject} by count {found} {self._by_count()}"
+            return f"{subject} by count {found} {self._by_count()}{self._left_out()}"
         if self.holds and self.masked is not None and self.masked.promise == "column":
-            return f"{subject} for single columns {found} {self.masked.headline()}"
+            return f"{subject} for single columns {found} {self.masked.headline()}{self._left_out()}"
         insider = Adversary.INSIDER
         if self.holds and self.stands_against == insider != self.against:
             found = f"{found} The method keeps it also against {insider.briefly}."
-        return f"{subject} {found}"
+        return f"{subject} {found}{self._left_out()}"
+
+    def _left_out(self) -> str:
+        """How many outliers went; as what they lose is no promise's concern, it is said with every verdict."""
+        if not self.suppressed:
+            return ""
+        whole = (self.persons or self.rows) + self.suppressed
+        verb = "person" if whole == 1 else "people"
+        share = f"{100 * self.suppressed / whole:.2g}%"
+        were = "was" if self.suppressed == 1 else "were"
+        return f" {self.suppressed:,} of {whole:,} {verb} ({share}) {were} left out, chosen by quasi-identifiers alone."
 
     @property
     def unjudged(self) -> bool:
@@ -191,6 +205,7 @@ class Verdict:
             "masked": None if self.masked is None else self.masked.as_dict(),
             "epsilon": None if self.epsilon is None else _finite(self.epsilon),
             "remarks": list(self.remarks),
+            "suppressed": self.suppressed,
             "problems": list(self.problems),
             "column": self.column or None,
             "knowing": [each.as_dict() for each in self.knowing],

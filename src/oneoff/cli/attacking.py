@@ -51,6 +51,7 @@ def attack(
     missing: options.SameMissing = None,
     rows: options.Rows = None,
     hierarchy: options.ReadHierarchy = None,
+    person: options.Person = None,
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -66,6 +67,7 @@ def attack(
         "missing": missing,
         "rows": rows,
         "hierarchies": options.pairs(hierarchy, "--hierarchy"),
+        "person": person,
     }
     who = Attacker(tuple(options.names(columns)) or None, knows_links, knows_values, knows=tuple(options.names(knows)))
     given = {} if model is None else {"model": model}

@@ -120,6 +120,7 @@ def compare(
     seed: Annotated[int | None, typer.Option(help="For a repeatable run.")] = None,
     seed_file: options.SeedFile = None,
     hold_out: options.HoldOut = None,
+    max_suppressed: options.MaxSuppressed = None,
     rows: options.Rows = None,
     encoding: options.Encoding = "utf-8",
     delimiter: options.Delimiter = None,
@@ -147,6 +148,7 @@ def compare(
     with progress_bar() as report:
         found = compare_methods(
             table, guarantee, methods=methods, seed=seed, hold_out=hold_out, domains=sizes, most_rows=most_rows,
+            max_suppressed=max_suppressed,
             report=report,
         )  # fmt: skip
     rows_found = [row.as_dict() for row in found]

@@ -36,6 +36,7 @@ __all__ = [
     "Keep",
     "Key",
     "Level",
+    "MaxSuppressed",
     "MeasuredHierarchy",
     "MethodName",
     "MethodOption",
@@ -64,6 +65,8 @@ __all__ = [
     "Sign",
     "TableFile",
     "Verbose",
+    "WeightColumn",
+    "Weighted",
     "job_options",
     "na_texts",
     "name_or_names",
@@ -112,6 +115,16 @@ PerPerson = Annotated[
 MostRows = Annotated[
     int | None,
     typer.Option(help="Publish at most so many rows of a person, drawn by chance; 5 for promises about values."),
+]
+WeightColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        help="The column that says how many people of a population a row stands for: published as means, for counts.",
+    ),
+]
+Weighted = Annotated[
+    bool, typer.Option("--weighted", help="Add up weights instead of people, where the release has mean weights.")
 ]
 Keep = Annotated[str | None, typer.Option(help="Columns to publish unchanged beside the sensitive one.")]
 Numeric = Annotated[str | None, typer.Option(help="Columns to read as numbers, whatever they look like.")]
@@ -208,6 +221,13 @@ HoldOut = Annotated[
         "attacks on the others are compared with.",
     ),
 ]
+MaxSuppressed = Annotated[
+    float | None,
+    typer.Option(
+        help="Outliers may be left out, at most this share of the people, e.g. 0.01, where the others then lose less: "
+        "chosen by quasi-identifiers alone.",
+    ),
+]
 
 # What goes out
 Out = Annotated[str | None, typer.Option("--out", help="Folder for the release; it must not exist.")]
@@ -296,7 +316,8 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     as_given = ("guarantee", "missing", "bins", "level", "other_below",
                 "method", "seed", "seed_file", "rows", "encoding",
                 "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out",
-                "person", "household", "rows_are_people", "per_person", "most_rows")  # fmt: skip
+                "person", "household", "rows_are_people", "per_person", "most_rows", "weight",
+                "max_suppressed")  # fmt: skip
     return {
         "output": given["out"],
         "sensitive": name_or_names(given["sensitive"]),

@@ -27,6 +27,7 @@ def utility(
     ] = None,
     attributes: Annotated[int | None, typer.Option(help="Columns each query names, 4 by default.")] = None,
     seed: Annotated[int | None, typer.Option(help="For the same queries again.")] = None,
+    weighted: options.Weighted = False,
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -34,9 +35,9 @@ def utility(
     from oneoff.inspection import Queries, measure_folder
     from oneoff.report.text import utility_lines
 
-    if queries is None and (attributes is not None or seed is not None):
-        raise BadValue("--attributes and --seed are about queries", allowed="with --queries 1000, for example")
-    asked = None if queries is None else Queries(queries, attributes, seed)
+    if queries is None and (attributes is not None or seed is not None or weighted):
+        raise BadValue("--attributes, --seed and --weighted are about queries", allowed="with --queries 1000, say")
+    asked = None if queries is None else Queries(queries, attributes, seed, weighted)
     reading, trees = {"missing": missing, "rows": rows}, options.pairs(hierarchy, "--hierarchy")
     measured, errors = measure_folder(folder, table, trees, reading, asked, options.sizes(domains, "--domains"))
     if as_json:
@@ -49,12 +50,13 @@ def utility(
 def query(
     folder: options.PublicHalf,
     where: Annotated[str, typer.Argument(help="\"age between 30 and 39 and disease in ('flu')\"")],
+    weighted: options.Weighted = False,
     as_json: options.AsJson = False,
 ) -> None:
     """How many people have these properties? An estimate from the public half, with an interval."""
     from oneoff.inspection import query_folder
 
-    answer = query_folder(folder, where)
+    answer = query_folder(folder, where, weighted)
     for notice in answer.notices:
         notify(notice)
     if as_json:

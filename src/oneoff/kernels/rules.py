@@ -44,8 +44,9 @@ def allows(rule: Any, count: Any, touched: Any, many: int, size: int) -> bool:
                 return False
     if rule.least_entropy > 0 and not _varied(rule.least_entropy, count, touched, many, size, distinct):
         return False
-    if len(rule.columns) > 0 and not _varied_columns(rule.columns, count, touched, many, size):
-        return False
+    for p in range(len(rule.columns)):
+        if not _varied_column(rule.columns[p], count, touched, many, size):
+            return False
     for p in range(len(rule.recursive)):
         if not _recursive(rule.recursive[p], count, touched, many, size):
             return False
@@ -88,14 +89,6 @@ def moved_left(parts: Any, values: Any, first: int, last: int, left: Any, right:
         for part in range(parts.shape[1]):
             left[parts[values[i], part]] += 1
             right[parts[values[i], part]] -= 1
-
-
-@njit(cache=True)
-def _varied_columns(columns: Any, count: Any, touched: Any, many: int, size: int) -> bool:
-    for p in range(len(columns)):
-        if not _varied_column(columns[p], count, touched, many, size):
-            return False
-    return True
 
 
 @njit(cache=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oneoff.table import Attribute, Hierarchy
-from oneoff.table.arrays import Codes, Ints
+from oneoff.table.arrays import Codes, Floats, Ints
 
 __all__ = [
     "array",
@@ -20,6 +20,7 @@ __all__ = [
     "describe_values",
     "labels_of",
     "lists_of",
+    "numbers",
     "plain",
     "read_exact",
     "read_kept",
@@ -134,6 +135,14 @@ def whole_numbers(frame: pa.Table, name: str, below: int | None = None) -> Ints:
     if below is not None and len(found) and not 0 <= found.min() <= found.max() < below:
         raise ValueError(f"{name!r} has numbers that are not between 0 and {below - 1}")
     return found
+
+
+def numbers(frame: pa.Table, name: str) -> Floats:
+    """A column of numbers that measure something: there is one in every row."""
+    column = frame[name]
+    if column.null_count or not pa.types.is_float64(column.type):
+        raise ValueError(f"{name!r} has {column.null_count} empty cells or values that are no numbers")
+    return np.array(column.to_numpy(), dtype=np.float64)
 
 
 def array(column: pa.Array) -> npt.NDArray[Any]:

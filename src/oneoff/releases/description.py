@@ -41,7 +41,9 @@ def describe(release: Published) -> dict[str, Any]:
         **({"broken": True} if release.broken else {}),  # only why is a secret
         "rows": release.rows,
         **({} if release.persons is None else {"persons": release.persons}),
+        **({"suppressed": release.suppressed} if release.suppressed else {}),
         **release.describe_form(),
+        **({} if release.weights is None else {"weight": release.weights.describe()}),
         "sensitive": None if release.sensitive is None else describe_values(release.sensitive),
         "prior": [int(count) for count in release.counts],
         "caps": _caps(first),
@@ -74,6 +76,7 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
         "against": Adversary(described["stands_against"]),
         "broken": _BROKEN if described.get("broken") else "",
         "persons": _persons(described),
+        "suppressed": _suppressed(described),
         "besides": tuple(attribute.name for attribute in beside),
     }
     if np.shape(described["prior"]) != (1 if sensitive is None else sensitive.size,):
@@ -89,6 +92,14 @@ def _persons(described: dict[str, Any]) -> int | None:
     if persons is not None and (type(persons) is not int or not 0 < persons < int(described["rows"])):
         raise ValueError("release.json does not say of how many persons its rows are")
     return persons
+
+
+def _suppressed(described: dict[str, Any]) -> int:
+    """How many people were left out; not said where nobody was."""
+    suppressed = described.get("suppressed", 0)
+    if type(suppressed) is not int or suppressed < 0 or ("suppressed" in described and suppressed == 0):
+        raise ValueError("release.json does not say how many people were left out")
+    return suppressed
 
 
 def _refuse_contradictions(release: Published, described: dict[str, Any], frames: dict[str, pa.Table]) -> None:

@@ -25,6 +25,7 @@ class Estimate:
     error       standard error; None where the spread inside a record's ranges is not known
     low, high   an interval for the true number: certain for generalized records, 95 % otherwise
     certain     is it?
+    weighted    weights were added up, not people
     independent   columns that were taken to have nothing to do with each other inside a cell; the interval holds
                 however they go together
     """
@@ -35,18 +36,20 @@ class Estimate:
     low: float
     high: float
     certain: bool
+    weighted: bool = False
     independent: tuple[str, ...] = ()
 
     def sentence(self) -> str:
         sure = "certainly" if self.certain else "with 95 % confidence"
         between = f"{sure} between {self.low:,.1f} and {self.high:,.1f}"
+        about = f"about {self.count:,.1f} {'people by weight' if self.weighted else 'people'}"
         if self.independent:
             names = " and ".join(map(repr, self.independent))
             return (
-                f"about {self.count:,.1f} people, if {names}, which were not counted together, have nothing to do with "
-                f"each other inside a cell; however they go together, {between}"
+                f"{about}, if {names}, which were not counted together, have nothing to do with each other inside a "
+                f"cell; however they go together, {between}"
             )
-        return f"about {self.count:,.1f} people; {between}"
+        return f"{about}; {between}"
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -56,6 +59,7 @@ class Estimate:
             "low": self.low,
             "high": self.high,
             "certain": self.certain,
+            **({"weighted": True} if self.weighted else {}),
             **({"independent": list(self.independent)} if self.independent else {}),
         }
 

@@ -25,7 +25,7 @@ from oneoff.releases.contents import LIST
 from oneoff.releases.description import FORMAT, describe, described_release
 from oneoff.releases.disk import new_file
 from oneoff.releases.draft import Draft, appearing
-from oneoff.releases.private import HELD_OUT, UNFIT, damaged, load_links, missing, reading
+from oneoff.releases.private import HELD_OUT, SUPPRESSED, UNFIT, damaged, load_links, missing, reading
 from oneoff.releases.published import PrivateFiles, Published
 from oneoff.releases.signature import SIGNATURE, Signer
 from oneoff.releases.spreadsheet import ESCAPED, RAW, harmless
@@ -191,12 +191,16 @@ def _with_private(release: Published, private: Path) -> Published:
         raise missing(path)
     if len(links) != release.rows or (links < 0).any() or (links >= release.rows).any():
         raise damaged(path, "does not hold what was written", "records that the public half does not have")
-    return replace(release, links=links, held_out=_held_out(private)).with_private(private)
+    held_out, outliers = (_left_out(private / name) for name in (HELD_OUT, SUPPRESSED))
+    if outliers is None and release.suppressed:
+        raise missing(private / SUPPRESSED)
+    if outliers is not None:
+        held_out = outliers if held_out is None else np.union1d(held_out, outliers)
+    return replace(release, links=links, held_out=held_out, outliers=outliers).with_private(private)
 
 
-def _held_out(private: Path) -> Ints | None:
-    """Who was left out, if anybody was."""
-    path = private / HELD_OUT
+def _left_out(path: Path) -> Ints | None:
+    """Whose rows were left out, if anybody's were."""
     if not path.is_file():
         return None
     with reading(path):

@@ -33,9 +33,18 @@ from oneoff.releases.private import missing, reading
 from oneoff.releases.published import Published, with_values
 from oneoff.releases.ranges import Ranges
 from oneoff.releases.sets import Sets
-from oneoff.releases.tallies import ColumnsAs, ColumnTallies, estimate, read_tallies, tallies_of, tallies_table
+from oneoff.releases.tallies import (
+    ColumnsAs,
+    ColumnTallies,
+    estimate,
+    meant_between,
+    read_tallies,
+    tallies_of,
+    tallies_table,
+)
+from oneoff.releases.weights import Fit, fitted, mean_among, read_weights, weighed, weights_of
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Flags, Ints, Ragged
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged
 from oneoff.table.classes import look_alikes
 from oneoff.table.table import ValueColumns
 
@@ -118,7 +127,10 @@ class Generalized(Published):
         columns = self._quasi_columns(self.box)
         if self.group is not None:
             columns["group"] = pa.array(self.group)
-        return pa.table(columns | value_columns(self.sensitive, self.values, self.keep, self.kept))
+        columns |= value_columns(self.sensitive, self.values, self.keep, self.kept)
+        if self.weights is not None:
+            columns[self.weights.name] = pa.array(self.weights.mean[self.box])
+        return pa.table(columns)
 
     def public_files(self) -> dict[str, pyarrow.Table]:
         files = {"data.parquet": self.to_arrow()}
@@ -147,8 +159,9 @@ class Generalized(Published):
         if seed is not None or rows is None:
             other = whole_number(seed or 0, "the seed")
             rng = np.random.default_rng(other)  # noqa: TID251 - anybody may draw from what is public
-            rows = draw_rows(self.tallies, self.group, self.values, self.kept, rng)
-        return rows_table(rows, self.quasi, self.sensitive, self.keep)
+            rows = draw_rows(self.tallies, self.group, self.values, self.kept, rng, self.weights)
+        weight = "" if self.weights is None else self.weights.name
+        return rows_table(rows, self.quasi, self.sensitive, self.keep, weight)
 
     def as_text(self, frame: pyarrow.Table, name: str = "data.parquet") -> pyarrow.Table:
         """The records with `[28, 39]` for a range and `{F, M}` for a set."""
@@ -189,15 +202,26 @@ class Generalized(Published):
         keep, kept = read_kept(described["keep"], frame, described.get("besides", []))
         records = common | {"values": read_values(common["sensitive"], frame), "keep": keep, "kept": kept}
         if described.get("columns") != "tally":
-            return Generalized(**records, **_read_boxes(described["quasi"], frame))
+            boxes = Generalized(**records, **_read_boxes(described["quasi"], frame))
+            return boxes._with_weights(described.get("weight"), frame)
         tallied = Generalized(**records, **_read_tallied(described["quasi"], frame, frames["columns.parquet"]))
-        return tallied._with_plain(frames["microdata.parquet"]) if "microdata" in described else tallied
+        weighted = tallied._with_weights(described.get("weight"), frame)
+        return weighted._with_plain(frames["microdata.parquet"]) if "microdata" in described else weighted
+
+    def _with_weights(self, described: dict[str, Any] | None, frame: pyarrow.Table) -> Generalized:
+        """With the mean weights that the records show, of which those of a group must show the same."""
+        from oneoff.releases.columns import numbers
+
+        if described is None:
+            return self
+        first = np.unique(self.box, return_index=True)[1]
+        return replace(self, weights=read_weights(described, numbers(frame, str(described["name"]))[first]))
 
     def _with_plain(self, frame: pyarrow.Table) -> Generalized:
         """With the plain rows of a file, once they have the values of the records."""
         assert self.tallies is not None
-        rows = read_rows(frame, self.quasi, self.sensitive, self.keep)
-        rows.refuse_other(self.tallies, self.values, self.kept)
+        rows = read_rows(frame, self.quasi, self.sensitive, self.keep, self.weights)
+        rows.refuse_other(self.tallies, self.values, self.kept, self.weights)
         return replace(self, plain=rows)
 
     def private_files(self) -> dict[str, pyarrow.Table]:
@@ -217,22 +241,50 @@ class Generalized(Published):
         return replace(self, graph=graph)
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        meant = wanted[self.values]
-        for each in asked:  # records show all sensitive values of somebody together
-            if each.column in self.besides:
-                beside = self._of_column(each.column)
-                meant = meant & each.holds(self._labels_of(each.column))[beside.values]
-        asked = [each for each in asked if each.column not in self.besides]
-        people = np.bincount(self.box[meant], minlength=self.boxes)
+        people, asked = self._meant(asked, wanted)
         if self.tallies is not None:
             return estimate(self.tallies, self._asked(asked), people)
+        part = self._part(asked)
+        raw = float(people @ part)
+        low, high = float(people[part >= 1].sum()), float(people[part > 0].sum())
+        return Estimate(raw, raw, None, low, high, True)
+
+    def _meant(self, asked: Sequence[Condition], wanted: Flags) -> tuple[Ints, list[Condition]]:
+        """How many of each box have wanted values, all of which a record shows together; and what else is asked."""
+        meant = wanted[self.values]
+        for each in asked:
+            if each.column in self.besides:
+                meant = meant & each.holds(self._labels_of(each.column))[self._of_column(each.column).values]
+        others = [each for each in asked if each.column not in self.besides]
+        return np.bincount(self.box[meant], minlength=self.boxes), others
+
+    def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
+        """As `_count`, with what those weigh who are meant in a group; which of its people these are is chance."""
+        assert self.weights is not None
+        (people, asked), size = self._meant(asked, wanted), self.people_in_box
+        if self.tallies is None:
+            part = self._part(asked)
+            meant = people * part, np.where(part >= 1, people, 0), np.where(part > 0, people, 0)
+            return weighed(self.weights, Fit((), 0.0), size, self.weights.mean, meant)
+        holds = self._asked(asked)
+        terms = [people, *(self.tallies.people(j, codes) for j, codes in holds.items())]
+        about = size * np.prod([term / size for term in terms], axis=0)
+        each = mean_among(self.weights, self._weight_fit, self.tallies, holds)
+        return weighed(self.weights, self._weight_fit, size, each, (about, *meant_between(terms, size)))
+
+    @cached_property
+    def _weight_fit(self) -> Fit:
+        assert self.weights is not None
+        assert self.tallies is not None
+        return fitted(self.weights, self.quasi, self.tallies)
+
+    def _part(self, asked: Sequence[Condition]) -> Floats:
+        """Of what each box shows, where that is all."""
         part = np.ones(self.boxes)
         for each in asked:
             j = self.place_of(each.column)
             part *= self.cells[j].part(self.quasi[j], each)
-        raw = float(people @ part)
-        low, high = float(people[part >= 1].sum()), float(people[part > 0].sum())
-        return Estimate(raw, raw, None, low, high, True)
+        return part
 
     def _asked(self, asked: Sequence[Condition]) -> dict[int, Flags]:
         """The codes that each column may have; several conditions may be about one."""
@@ -330,10 +382,11 @@ def generalize(
         cells=_cells_of(table.quasi, tallies, [_way(attribute, numeric_as) for attribute in table.quasi]),
         box=group,
         group=group,
+        weights=weights_of(table, number[partition.group]),
     )
     if columns == "box":
         return made
-    rows = draw_rows(tallies, group, made.values, made.kept, _apart(rng))
+    rows = draw_rows(tallies, group, made.values, made.kept, _apart(rng), made.weights)
     return replace(made, tallies=tallies, plain=rows)
 
 

@@ -7,7 +7,7 @@ not a person, though: only what is counted column by column inside a group is tr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from oneoff.errors import Defect
 from oneoff.releases.tallies import ColumnTallies
+from oneoff.releases.weights import CellWeights
 from oneoff.table import Attribute
-from oneoff.table.arrays import Codes, Ints
+from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.table.table import ValueColumns
 
 if TYPE_CHECKING:
@@ -32,25 +33,28 @@ ABOUT = (
 
 @dataclass(frozen=True, eq=False)
 class PlainRows:
-    """codes[r, j] of quasi-identifier j, and a sensitive value with what travels with it."""
+    """codes[r, j] of quasi-identifier j, a sensitive value with what travels with it, the mean weight of a group."""
 
     codes: Codes
     values: Codes
     kept: Codes | None
+    weight: Floats | None = None
 
     def __post_init__(self) -> None:
         if len(self.codes) != len(self.values) or (self.kept is not None and len(self.kept) != len(self.values)):
             raise Defect("the columns of the plain rows have different lengths")
-        for array in (self.codes, self.values, self.kept):
+        for array in (self.codes, self.values, self.kept, self.weight):
             if array is not None:
                 array.flags.writeable = False
 
     def of_column(self, columns: ValueColumns, name: str) -> PlainRows:
         """With one sensitive column only; `columns` are those of the records."""
         own = columns._replace(values=self.values, kept=self.kept).of_column(name)
-        return PlainRows(self.codes, own.values, own.kept)
+        return replace(self, values=own.values, kept=own.kept)
 
-    def refuse_other(self, tallies: ColumnTallies, values: Codes, kept: Codes | None) -> None:
+    def refuse_other(
+        self, tallies: ColumnTallies, values: Codes, kept: Codes | None, weights: CellWeights | None
+    ) -> None:
         """Every column must have the very values that the groups have; so must values with what travels with them."""
         for j, width in enumerate(tallies.widths):
             shown, there = (np.bincount(code, minlength=width) for code in (self.codes[:, j], tallies.expanded(j)))
@@ -58,6 +62,8 @@ class PlainRows:
                 raise ValueError("microdata.parquet and columns.parquet have different values of a quasi-identifier")
         if not np.array_equal(_ranked(self.values, self.kept), _ranked(values, kept)):
             raise ValueError("microdata.parquet and data.parquet have different sensitive or kept values")
+        if self.weight is not None and weights is not None:
+            weights.refuse_other(self.weight, tallies.size)
 
 
 def _ranked(values: Codes, kept: Codes | None) -> npt.NDArray[np.integer]:
@@ -67,14 +73,20 @@ def _ranked(values: Codes, kept: Codes | None) -> npt.NDArray[np.integer]:
 
 
 def draw_rows(
-    tallies: ColumnTallies, group: Codes, values: Codes, kept: Codes | None, rng: np.random.Generator
+    tallies: ColumnTallies,
+    group: Codes,
+    values: Codes,
+    kept: Codes | None,
+    rng: np.random.Generator,
+    weights: CellWeights | None = None,
 ) -> PlainRows:
     """Shuffle every column inside its group, then all rows. Record r has the value values[r], in group[r]."""
     owner = np.repeat(np.arange(tallies.groups), tallies.size)
     columns = [tallies.expanded(j)[_shuffled(owner, rng)] for j in range(len(tallies.columns))]
     record, row = _shuffled(group, rng), rng.permutation(len(group))
     shown = None if kept is None else kept[record][row]
-    return PlainRows(np.stack(columns, axis=1)[row], values[record][row], shown)
+    weight = None if weights is None else weights.mean[owner][row]
+    return PlainRows(np.stack(columns, axis=1)[row], values[record][row], shown, weight)
 
 
 def _shuffled(group: npt.NDArray[np.integer], rng: np.random.Generator) -> Ints:
@@ -83,26 +95,32 @@ def _shuffled(group: npt.NDArray[np.integer], rng: np.random.Generator) -> Ints:
 
 
 def rows_table(
-    rows: PlainRows, quasi: Sequence[Attribute], sensitive: Attribute | None, keep: tuple[Attribute, ...]
+    rows: PlainRows, quasi: Sequence[Attribute], sensitive: Attribute | None, keep: tuple[Attribute, ...], weight: str
 ) -> pyarrow.Table:
-    """With the columns and types of the original."""
+    """With the columns and types of the original; the name of the weight, where rows have one."""
     import pyarrow as pa
 
     from oneoff.releases.columns import shown, value_columns
 
     columns = {attribute.name: shown(attribute, rows.codes[:, j]) for j, attribute in enumerate(quasi)}
-    return pa.table(columns | value_columns(sensitive, rows.values, keep, rows.kept))
+    columns |= value_columns(sensitive, rows.values, keep, rows.kept)
+    return pa.table(columns | ({} if rows.weight is None else {weight: pa.array(rows.weight)}))
 
 
 def read_rows(
-    frame: pyarrow.Table, quasi: Sequence[Attribute], sensitive: Attribute | None, keep: tuple[Attribute, ...]
+    frame: pyarrow.Table,
+    quasi: Sequence[Attribute],
+    sensitive: Attribute | None,
+    keep: tuple[Attribute, ...],
+    weights: CellWeights | None = None,
 ) -> PlainRows:
-    from oneoff.releases.columns import codes, read_values
+    from oneoff.releases.columns import codes, numbers, read_values
 
     columns = [codes(frame[a.name].combine_chunks(), a.labels) for a in quasi]
     kept = [_with_gaps(frame[a.name].combine_chunks(), a) for a in keep]
     values = read_values(sensitive, frame)
-    return PlainRows(np.stack(columns, axis=1), values, np.stack(kept, axis=1) if kept else None)
+    weight = None if weights is None else numbers(frame, weights.name)
+    return PlainRows(np.stack(columns, axis=1), values, np.stack(kept, axis=1) if kept else None, weight)
 
 
 def _with_gaps(column: pyarrow.Array, attribute: Attribute) -> Codes:

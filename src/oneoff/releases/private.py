@@ -11,9 +11,10 @@ import numpy as np
 from oneoff.errors import DamagedRelease, OneoffError
 from oneoff.table.arrays import Ints
 
-__all__ = ["HELD_OUT", "UNFIT", "damaged", "load_links", "missing", "reading"]
+__all__ = ["HELD_OUT", "SUPPRESSED", "UNFIT", "damaged", "load_links", "missing", "reading"]
 
 HELD_OUT = "held-out.parquet"
+SUPPRESSED = "suppressed.parquet"
 
 # What goes wrong with a file that does not hold what was written, beside errors of Arrow.
 UNFIT = (OneoffError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, OSError)

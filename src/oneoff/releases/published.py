@@ -17,6 +17,7 @@ from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.predicate import Condition, Where, conditions
+from oneoff.releases.weights import CellWeights
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.held_out import inside, others_among
@@ -42,6 +43,9 @@ class Published(ABC):
     private_half   private: makes the files that the steward keeps beside the links, by name
     held_out   private: the rows of the table that were left out; None when none was
     persons    how many people the rows are of, where somebody has several; None where every row is a person
+    suppressed   how many people were left out as outliers, chosen by quasi-identifiers alone
+    outliers   private: their rows of the table, which are among those held out; None where none is known
+    weights    mean weights of groups or cells, where the table had weights and the kind of release carries them
     broken     private: why this release must not go out, empty when nothing speaks against it
     besides    names of the sensitive columns beside the first, which `sensitive` and `counts` are about
     """
@@ -60,9 +64,12 @@ class Published(ABC):
     links: Ints | None = None
     held_out: Ints | None = None
     persons: int | None = None
+    weights: CellWeights | None = None
     origin: str = "polars"
     private_half: Callable[[], PrivateFiles] = dict
     broken: str = ""
+    suppressed: int = 0
+    outliers: Ints | None = None
     besides: tuple[str, ...] = ()
 
     # --- what a kind of release says about itself
@@ -104,6 +111,10 @@ class Published(ABC):
     @abstractmethod
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """How many people have these quasi-identifiers and one of the wanted sensitive values."""
+
+    def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
+        """What these people weigh; only asked where there are weights."""
+        raise NotImplementedError
 
     def _of_column(self, name: str) -> Self:
         """The release with the values of one sensitive column, or of several as one, in place of the first."""
@@ -159,11 +170,19 @@ class Published(ABC):
         """The people of the table who are in the release: not those who were held out of it, where that is known."""
         return table if self.held_out is None or not self._was(table) else table.part(inside(table.rows, self.held_out))
 
+    def with_outliers(self, table: Table) -> Table:
+        """The same people, and those who were suppressed: everybody who was to be published."""
+        if self.held_out is None or self.outliers is None or not self._was(table):
+            return self.people_in(table)
+        never = np.setdiff1d(self.held_out, self.outliers)
+        return table if len(never) == 0 else table.part(inside(table.rows, never))
+
     def held_out_of(self, table: Table) -> Table | None:
-        """Those who were left out, where that is known."""
+        """Those who were left out by chance, where that is known. Outliers are no control: others are not like them."""
         if self.held_out is None or not self._was(table):
             return None
         others = others_among(table, self.held_out)
+        others = others if self.outliers is None else np.setdiff1d(others, self.outliers)
         return table.take(others) if len(others) else None
 
     def _was(self, table: Table) -> bool:
@@ -188,18 +207,26 @@ class Published(ABC):
         """The same kind of frame the table was read from (polars for files)."""
         return {"pandas": self.to_pandas, "pyarrow": self.to_arrow}.get(self.origin, self.to_polars)()
 
-    def count(self, where: Where) -> Estimate:
+    def count(self, where: Where, *, weighted: bool = False) -> Estimate:
         """How many people of the table the release was made from have these properties, with an interval.
 
         where   a text such as "age between 30 and 39 and disease in ('flu')", or {"age": (30, 39), "disease": ["flu"]}
+        weighted   add up their weights instead: how many people of a population they stand for
         """
+        if weighted and self.weights is None:
+            raise BadValue(
+                "this release has no weights",
+                allowed="one of a table that was read with weight='...' (--weight COLUMN)",
+                hint="without weighted (--weighted) people are counted",
+            )
         asked = conditions(where)
         about_value = [each for each in asked if self._is_sensitive(each.column)]
         wanted = np.ones(len(self.counts), dtype=np.bool_)
         for each in about_value:
             assert self.sensitive is not None
             wanted &= each.holds(self.sensitive.labels)
-        return self._count([each for each in asked if each not in about_value], wanted)
+        count = self._weigh if weighted else self._count
+        return count([each for each in asked if each not in about_value], wanted)
 
     def unknown_values(self, where: Where) -> list[str]:
         """What to tell about categories in a question that no record shows: perhaps they were misspelt.

@@ -66,23 +66,27 @@ class Regression:
             found += _matrix(counts, len(effect))[block] @ effect
         return found
 
-    def meant(self, asked: Mapping[int, Flags]) -> Meant:
-        """Who has one of the codes asked for in each of these columns; columns are independent inside a cell."""
-        size, (all_of, weights) = self.tallies.size, self._parts(asked)
+    def meant(self, asked: Mapping[int, Flags], each: Floats | None = None) -> Meant:
+        """Who has one of the codes asked for in each of these columns; columns are independent inside a cell.
+
+        each   what one of the people meant counts for, in every cell
+        """
+        size, (all_of, weights) = self.tallies.size, self._parts(asked, each)
         codes = [
             _summed(counts.value, weight, width)
             for counts, weight, width in zip(self.tallies.columns, weights, self.tallies.widths, strict=True)
         ]
         return Meant(_summed(self.field, all_of * size, len(self.left)), tuple(codes))
 
-    def _parts(self, asked: Mapping[int, Flags]) -> tuple[Floats, list[Floats]]:
+    def _parts(self, asked: Mapping[int, Flags], each: Floats | None = None) -> tuple[Floats, list[Floats]]:
         """The part of each cell that is meant, and of each column how many of them have each code of a cell."""
         size = self.tallies.size
         part = {j: self.tallies.people(j, holds) / size for j, holds in asked.items()}
-        all_of: Floats = np.prod([*part.values(), np.ones(len(size))], axis=0)
+        one = np.ones(len(size)) if each is None else each
+        all_of: Floats = np.prod([*part.values(), one], axis=0)
         weights = []
         for j, counts in enumerate(self.tallies.columns):
-            other = np.prod([*(each for i, each in part.items() if i != j), np.ones(len(size))], axis=0)
+            other = np.prod([*(own for i, own in part.items() if i != j), one], axis=0)
             weights.append(counts.count * other[counts.owner] * (asked[j][counts.value] if j in asked else 1))
         return all_of, weights
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from oneoff.errors import BadValue
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
@@ -23,10 +24,12 @@ from oneoff.releases.estimate import Estimate, estimated
 from oneoff.releases.noise import consistent, noisy, people_near, sensitivity, variance_of_sum
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
-from oneoff.releases.regression import Meant, Regression, regression
+from oneoff.releases.regression import Regression, regression
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
+from oneoff.releases.weights import ROUNDING, Fit, doubt, fitted, mean_among, read_weights, weights_of
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
+from oneoff.table.weights import MOST_APART, telling
 
 if TYPE_CHECKING:
     import pyarrow
@@ -44,6 +47,7 @@ __all__ = [
     "plain_rows",
     "read_shared",
     "refuse_other_tallies",
+    "refuse_telling",
     "tally",
 ]
 
@@ -80,7 +84,7 @@ class Tallied(Published):
     """Cell c is part of field[c]; noisy[f, v] is how many people of field f have value v, as far as noise tells.
 
     counts    as everywhere, people with each value in the whole table; here they are noisy, too
-    codes, values   the plain rows
+    codes, values   the plain rows; row_weight the mean weight of the cell each was drawn from
     rows_per_person   how many rows anybody has at most; noise is so many times wider than for one
     links     private: the cell of every person
     part      what its counts are among those of several sensitive columns, which epsilon is of all together
@@ -97,6 +101,7 @@ class Tallied(Published):
     codes: Codes
     values: Codes
     rows_per_person: int = 1
+    row_weight: Floats | None = None
     part: Part | None = None
 
     @property
@@ -147,22 +152,25 @@ class Tallied(Published):
 
     def to_arrow(self) -> pyarrow.Table:
         """The plain rows."""
-        return self._plain(self.codes, self.values)
+        return self._plain(self.codes, self.values, self.row_weight)
 
     def microdata(self, seed: int | None = None) -> pyarrow.Table:
         """Other plain rows from the same counts, for multiple imputation."""
         rng = np.random.default_rng(seed)  # noqa: TID251 - anybody may draw from what is public
-        codes, (values,) = plain_rows([self.fitted], rng)
-        return self._plain(codes, values)
+        codes, (values,), cell = plain_rows([self.fitted], rng)
+        return self._plain(codes, values, None if self.weights is None else self.weights.mean[cell])
 
-    def _plain(self, codes: Codes, values: Codes) -> pyarrow.Table:
+    def _plain(self, codes: Codes, values: Codes, weight: Floats | None) -> pyarrow.Table:
         import pyarrow as pa
 
         from oneoff.releases.columns import shown
 
         assert self.sensitive is not None
         quasi = {attribute.name: shown(attribute, codes[:, j]) for j, attribute in enumerate(self.quasi)}
-        return pa.table(quasi | {self.sensitive.name: shown(self.sensitive, values)})
+        columns = quasi | {self.sensitive.name: shown(self.sensitive, values)}
+        if self.weights is not None and weight is not None:
+            columns[self.weights.name] = pa.array(weight)
+        return pa.table(columns)
 
     def public_files(self) -> dict[str, pyarrow.Table]:
         import pyarrow as pa
@@ -170,7 +178,13 @@ class Tallied(Published):
         from oneoff.releases.columns import shown
 
         assert self.sensitive is not None
-        cells = {"cell": np.arange(self.tallies.groups), "field": self.field, "people": self.tallies.size}
+        cells: dict[str, Ints | Floats] = {
+            "cell": np.arange(self.tallies.groups),
+            "field": self.field,
+            "people": self.tallies.size,
+        }
+        if self.weights is not None:
+            cells["weight"] = self.weights.mean
         field, value = entries(self.noisy)
         counts = {
             "field": pa.array(field),
@@ -210,10 +224,9 @@ class Tallied(Published):
 
             return TalliedEach.assemble(common, described, frames)
         cells, plain = frames["cells.parquet"], frames["microdata.parquet"]
-        shared = read_shared(described, frames)
         release = Tallied(
             **common,
-            **shared,
+            **read_shared(described, frames),
             field=whole_numbers(cells, "field", cells.num_rows),
             noisy=_read_counts(frames["counts.parquet"], common["sensitive"], int(described["fields"])),
             epsilon=float(described["epsilon"]),
@@ -232,40 +245,81 @@ class Tallied(Published):
     def refuse_other_fields(self) -> None:
         if not 0 <= int(self.field.min()) <= int(self.field.max()) == self.fields - 1 or (self.people == 0).any():
             raise ValueError("cells.parquet and counts.parquet do not have the same fields")
+        if self.weights is not None and self.row_weight is not None:
+            self.weights.refuse_other(self.row_weight, self.tallies.size)
 
     # --- counting
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        return self.people_with(asked, wanted)
+        holds, size = self._holds(asked), self.tallies.size
+        raw, spread = self._estimate(holds, wanted, np.ones(len(size)))
+        most = meant_between([size, *self._having(holds)], size)[1]
+        return estimated(raw, math.sqrt(spread), float(most.sum()))
+
+    def people_with(self, asked: Sequence[Condition], wanted: Flags, weighted: bool = False) -> Estimate:
+        """How many people have these quasi-identifiers and one of the wanted values, or what they weigh."""
+        return self._weigh(asked, wanted) if weighted else self._count(asked, wanted)
 
     def inside_cells(self, asked: Sequence[Condition], wanted: Flags | None = None) -> Floats:
         """How many people of each cell have these quasi-identifiers and, if it is said, one of the wanted values."""
         return self.fitted.inside(self._holds(asked), wanted)
 
-    def people_with(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        """Noise, chance and what the fit cannot know add up (`_spread`)."""
-        holds = self._holds(asked)
-        meant, number = self.fitted.meant(holds), int(wanted.sum())
+    def weight_inside_cells(self, asked: Sequence[Condition]) -> Floats:
+        """The mean weight of those people of each cell who have these quasi-identifiers."""
+        assert self.weights is not None
+        return mean_among(self.weights, self._weight_fit, self.tallies, self._holds(asked))
+
+    def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
+        """People count for what those of their cell weigh who are meant; each of them may weigh what the cell does."""
+        assert self.weights is not None
+        holds, size, weights, fit = self._holds(asked), self.tallies.size, self.weights, self._weight_fit
+        each = mean_among(weights, fit, self.tallies, holds)
+        raw, spread = self._estimate(holds, wanted, each)
+        having = self._having(holds)
+        meant = size * np.prod([self._share(wanted)[self.field], *(term / size for term in having)], axis=0)
+        most = (size * weights.mean)[meant_between([size, *having], size)[1] > 0].sum()
+        error = math.sqrt(spread + doubt(weights, fit, size, each, meant))
+        return replace(estimated(raw, error, float(most) * (1 + ROUNDING)), weighted=True)
+
+    @cached_property
+    def _weight_fit(self) -> Fit:
+        assert self.weights is not None
+        return fitted(self.weights, self.quasi, self.tallies)
+
+    def _having(self, holds: Mapping[int, Flags]) -> list[Ints]:
+        return [self.tallies.people(j, each) for j, each in holds.items()]
+
+    def _share(self, wanted: Flags) -> Floats:
+        """Of the people of each field, who has a wanted value."""
+        return np.asarray(np.clip(self.estimates[:, wanted].sum(axis=1) / self.people, 0, 1))
+
+    def _estimate(self, holds: Mapping[int, Flags], wanted: Flags, each: Floats) -> tuple[float, float]:
+        """How many people, when one of those meant in cell c counts for each[c], and the variance of that.
+
+        Noise, chance and what the fit cannot know add up (`_spread`).
+        """
+        meant, number = self.fitted.meant(holds, each), int(wanted.sum())
         drawn = self.noise(number)
         reach = self.fitted.weights(meant)
-        unknown = self.fitted.unsure(meant, wanted, drawn)
-        terms = [self.tallies.people(j, each) for j, each in holds.items()]
-        most = float(meant_between(terms, self.tallies.size)[1].sum()) if terms else float(self.rows)
-        unknown += self._spread(meant, terms, wanted)
+        unknown = self.fitted.unsure(meant, wanted, drawn) + self._spread(self._having(holds), wanted, each)
         spread = drawn * float(reach @ reach) + unknown * (_SHARED + _WIDENED / self.fields)
-        return estimated(self.fitted.people(meant, wanted), math.sqrt(max(spread, 0.0)), most)
+        return self.fitted.people(meant, wanted), max(spread, 0.0)
 
-    def _spread(self, meant: Meant, terms: Sequence[Ints], wanted: Flags) -> float:
+    def _spread(self, terms: Sequence[Ints], wanted: Flags, each: Floats) -> float:
         """Who of a field is meant is as good as drawn from its people, whose shares differ inside it as they do between
         fields beyond the fit; and who of a cell has all that is asked for is as good as drawn, too."""
         people, size = self.people.astype(np.float64), self.tallies.size.astype(np.float64)
-        part = meant.fields / people
-        share = np.clip(self.estimates[:, wanted].sum(axis=1) / people, 0, 1)
-        drawn = people**2 / np.maximum(people - 1, 1) * part * (1 - part) * share * (1 - share)
+        shares, share = [term / size for term in terms], self._share(wanted)
+        meant = size * np.prod([*shares, np.ones(len(size))], axis=0)
+        part, first, second = (self._by_field(meant * each**power) / people for power in range(3))
+        drawn = people**2 / np.maximum(people - 1, 1) * np.maximum(second - first**2, 0) * share * (1 - share)
         apart = self.fitted.apart(wanted, self.noise(int(wanted.sum())))
-        differ = meant.fields**2 * (1 - part) * apart
-        overlap = _overlap([term / size for term in terms], size)
-        return float(drawn.sum() + differ.sum() + overlap @ share[self.field] ** 2)
+        uneven = meant * (each - np.divide(first, part, out=np.zeros(len(part)), where=part > 0)[self.field])
+        differ = apart * float((people * first) ** 2 @ (1 - part) + uneven @ uneven)
+        return float(drawn.sum() + differ + (_overlap(shares, size) * each**2) @ share[self.field] ** 2)
+
+    def _by_field(self, of_cells: Floats) -> Floats:
+        return np.asarray(np.bincount(self.field, of_cells, self.fields), dtype=np.float64)
 
     def _holds(self, asked: Sequence[Condition]) -> dict[int, Flags]:
         """For each column that is asked about, which of its codes will do."""
@@ -308,9 +362,10 @@ def entries(noisy: Ints) -> tuple[Ints, Ints]:
 
 def read_shared(described: Mapping[str, Any], frames: Mapping[str, pyarrow.Table]) -> dict[str, Any]:
     """Cells with the tallies of their columns, and the plain rows but for their sensitive values."""
-    from oneoff.releases.columns import codes, whole_numbers
+    from oneoff.releases.columns import codes, numbers, whole_numbers
 
-    size, plain = whole_numbers(frames["cells.parquet"], "people"), frames["microdata.parquet"]
+    cells, plain, weight = frames["cells.parquet"], frames["microdata.parquet"], described.get("weight")
+    size = whole_numbers(cells, "people")
     if len(size) != int(described["cells"]) or (size < 1).any():
         raise ValueError("cells.parquet does not list the cells that release.json speaks of")
     quasi, tallies = read_tallies(described["quasi"], frames["columns.parquet"], size)
@@ -320,6 +375,8 @@ def read_shared(described: Mapping[str, Any], frames: Mapping[str, pyarrow.Table
         "tallies": tallies,
         "codes": np.stack(columns, axis=1),
         "rows_per_person": _most_rows(described),
+        "weights": None if weight is None else read_weights(weight, numbers(cells, "weight")),
+        "row_weight": None if weight is None else numbers(plain, str(weight["name"])),
     }
 
 
@@ -359,9 +416,9 @@ def fitted_to(
     return regression(quasi, tallies, field, consistent(counts, people), noise)
 
 
-def plain_rows(fitted: Sequence[Regression], rng: np.random.Generator) -> tuple[Codes, list[Codes]]:
+def plain_rows(fitted: Sequence[Regression], rng: np.random.Generator) -> tuple[Codes, list[Codes], Ints]:
     """Rows with the tallies of every cell, and with values as the estimates say, of each fit: none is ever short of a
-    person.
+    person; and the cell of every row.
 
     Rows are dealt with cell after cell. Everybody adds to what is due of each value, and gets the one most is due of.
     Those of another column are dealt to the people of a cell in another order, so that the columns have nothing to do
@@ -378,7 +435,7 @@ def plain_rows(fitted: Sequence[Regression], rng: np.random.Generator) -> tuple[
         values[order] = _dealt(other, codes[order], cell, rng)
         dealt.append(values)
     order = rng.permutation(rows)
-    return codes[order], [values[order] for values in dealt]
+    return codes[order], [values[order] for values in dealt], cell[order]
 
 
 def _dealt(fitted: Regression, codes: Codes, cell: Ints, rng: np.random.Generator) -> Codes:
@@ -398,6 +455,18 @@ def _in_units(shares: Floats, total: int) -> Ints:
     return units
 
 
+def refuse_telling(table: Table, cell: Codes) -> None:
+    """A mean weight is exact: where weights were made from values, it would say what noise is there to hide."""
+    told = telling(table, cell)
+    if told is not None and table.weight is not None and abs(told.apart) > MOST_APART:
+        raise BadValue(
+            "mean weights of cells would say who has which value: weights go with the sensitive column",
+            allowed=f"weights that differ by at most {MOST_APART} standard deviations between values inside a cell",
+            got=f"{told.sentence(table.weight.name)} than others of their cell",
+            hint="leave the weight out, make weights anew without the sensitive column, or publish in groups",
+        )
+
+
 def tally(
     table: Table,
     plan: Tally,
@@ -412,10 +481,12 @@ def tally(
 
     seeded   noise from `rng`, for a run that can be repeated; it must not go out
     """
+    refuse_telling(table, plan.cells.group)
     drawn = drawn_counts(table, plan, rng if seeded else None)
     tallies = tallies_of(table.quasi, table.codes, plan.cells.group)
     noise = variance_of_sum(plan.of_a_row, drawn.shape[1])
-    codes, (values,) = plain_rows([fitted_to(table.quasi, tallies, plan.field, drawn, noise)], rng)
+    codes, (values,), cell = plain_rows([fitted_to(table.quasi, tallies, plan.field, drawn, noise)], rng)
+    weights = weights_of(table, plan.cells.group)
     return Tallied(
         quasi=table.quasi,
         sensitive=table.sensitive,
@@ -432,6 +503,8 @@ def tally(
         rows_per_person=plan.rows_per_person,
         codes=codes,
         values=values,
+        weights=weights,
+        row_weight=None if weights is None else weights.mean[cell],
     )
 
 

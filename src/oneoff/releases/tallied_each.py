@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
@@ -38,10 +38,12 @@ from oneoff.releases.tallied import (
     plain_rows,
     read_shared,
     refuse_other_tallies,
+    refuse_telling,
 )
 from oneoff.releases.tallies import ColumnTallies, tallies_of, tallies_table
+from oneoff.releases.weights import weights_of
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Flags, Ints
+from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.table import combined
 
 if TYPE_CHECKING:
@@ -113,7 +115,7 @@ class TalliedEach(Published):
     """Cells shared by all columns, and what was counted of each of these.
 
     epsilon   by which factor e^epsilon anybody's odds about anything of a person can move, by all counts together
-    codes     the quasi-identifiers of the plain rows
+    codes     the quasi-identifiers of the plain rows; row_weight the mean weight of the cell each was drawn from
     links     private: the cell of every person
     """
 
@@ -126,6 +128,7 @@ class TalliedEach(Published):
     codes: Codes
     counted: tuple[Counted, ...]
     rows_per_person: int = 1
+    row_weight: Floats | None = None
 
     @property
     def rows(self) -> int:
@@ -168,12 +171,12 @@ class TalliedEach(Published):
     def _tallied(self, counted: Counted, summed: int) -> Tallied:
         parts = tuple((each.name, each.epsilon) for each in self.counted)
         one = counted.attributes[0] if len(counted.attributes) == 1 else combined(counted.name, counted.attributes)
+        common = {each.name: getattr(self, each.name) for each in fields(Published)}
+        own = {"sensitive": one, "counts": noisy_totals(counted.noisy, self.rows), "besides": (), "private_half": dict}
         return Tallied(
-            method=self.method, model=self.model, quasi=self.quasi, sensitive=one,
-            counts=noisy_totals(counted.noisy, self.rows), against=self.against, links=self.links,
-            held_out=self.held_out, persons=self.persons, origin=self.origin, broken=self.broken,
-            tallies=self.tallies, field=counted.field, noisy=counted.noisy, epsilon=self.epsilon, codes=self.codes,
-            values=counted.values, rows_per_person=self.rows_per_person, part=Part(counted.epsilon, parts, summed),
+            **(common | own), tallies=self.tallies, field=counted.field, noisy=counted.noisy, epsilon=self.epsilon,
+            codes=self.codes, values=counted.values, rows_per_person=self.rows_per_person,
+            row_weight=self.row_weight, part=Part(counted.epsilon, parts, summed),
         )  # fmt: skip
 
     @cached_property
@@ -185,12 +188,13 @@ class TalliedEach(Published):
 
     def to_arrow(self) -> pyarrow.Table:
         """The plain rows."""
-        return self._plain(self.codes, [each.values for each in self.counted])
+        return self._plain(self.codes, [each.values for each in self.counted], self.row_weight)
 
     def microdata(self, seed: int | None = None) -> pyarrow.Table:
         """Other plain rows from the same counts, for multiple imputation."""
         rng = np.random.default_rng(seed)  # noqa: TID251 - anybody may draw from what is public
-        return self._plain(*plain_rows([each.fitted for each in self._each], rng))
+        codes, dealt, cell = plain_rows([each.fitted for each in self._each], rng)
+        return self._plain(codes, dealt, None if self.weights is None else self.weights.mean[cell])
 
     def plain_people(self) -> Table:
         """The plain rows as a table."""
@@ -200,7 +204,7 @@ class TalliedEach(Published):
         kept = np.stack(values[1:], axis=1)
         return Table(self.quasi, self.codes.copy(), self.sensitive, values[0], beside, kept, besides=self.besides)
 
-    def _plain(self, codes: Codes, dealt: Sequence[Codes]) -> pyarrow.Table:
+    def _plain(self, codes: Codes, dealt: Sequence[Codes], weight: Floats | None) -> pyarrow.Table:
         import pyarrow as pa
 
         from oneoff.releases.columns import shown
@@ -211,13 +215,18 @@ class TalliedEach(Published):
             for each, own in zip(self.counted, dealt, strict=True)
             for attribute in each.attributes
         }
-        return pa.table(columns | {name: values[name] for name in self.sensitive_names})
+        columns |= {name: values[name] for name in self.sensitive_names}
+        if self.weights is not None and weight is not None:
+            columns[self.weights.name] = pa.array(weight)
+        return pa.table(columns)
 
     def public_files(self) -> dict[str, pyarrow.Table]:
         import pyarrow as pa
 
-        fields = {_numbered("field", i): each.field for i, each in enumerate(self.counted)}
-        cells = {"cell": np.arange(self.tallies.groups), **fields, "people": self.tallies.size}
+        field_of: dict[str, Ints | Floats] = {_numbered("field", i): each.field for i, each in enumerate(self.counted)}
+        cells = {"cell": np.arange(self.tallies.groups), **field_of, "people": self.tallies.size}
+        if self.weights is not None:
+            cells["weight"] = self.weights.mean
         return {
             "cells.parquet": pa.table(cells),
             "columns.parquet": tallies_table(self.tallies, self.quasi),
@@ -269,6 +278,8 @@ class TalliedEach(Published):
         if min(parts) <= 0 or sum(parts) > Fraction(self.epsilon):
             raise ValueError("the epsilons of what is counted add up to more than epsilon")
         refuse_other_tallies(self.quasi, self.tallies, self.codes)
+        if self.weights is not None and self.row_weight is not None:
+            self.weights.refuse_other(self.row_weight, self.tallies.size)
         for each in self._each:
             each.refuse_other_fields()
         if not np.array_equal(self.counts, self.of_column(self.sensitive_names[0]).counts):
@@ -277,6 +288,12 @@ class TalliedEach(Published):
     # --- counting
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
+        return self._answer(asked, wanted, weighted=False)
+
+    def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
+        return self._answer(asked, wanted, weighted=True)
+
+    def _answer(self, asked: Sequence[Condition], wanted: Flags, *, weighted: bool) -> Estimate:
         """By the counts of what is asked about; where that was not counted together, as if columns were independent
         inside a cell, with an interval that holds however they go together."""
         values = {self.sensitive_names[0]: wanted}
@@ -287,11 +304,13 @@ class TalliedEach(Published):
         known = [each for each in asked if each.column not in self.besides]
         about = [(each, counted.wanted(values)) for each, counted in zip(self._each, self.counted, strict=True)]
         some = [(each, flags) for each, flags in about if not flags.all()] or about[:1]
-        return some[0][0].people_with(known, some[0][1]) if len(some) == 1 else _apart(known, some)
+        if len(some) == 1:
+            return some[0][0].people_with(known, some[0][1], weighted)
+        return _apart(known, some, weighted=weighted)
 
 
-def _apart(asked: Sequence[Condition], about: Sequence[tuple[Tallied, Flags]]) -> Estimate:
-    """How many people have wanted values of several columns that were counted apart.
+def _apart(asked: Sequence[Condition], about: Sequence[tuple[Tallied, Flags]], *, weighted: bool) -> Estimate:
+    """How many people have wanted values of several columns that were counted apart, or what they weigh.
 
     Whoever they are, no more people have all than have each, and no fewer than these leave room for (Frechet). Of the
     numbers that this takes, each may be off by its error; all hold together with 95 % confidence.
@@ -299,14 +318,17 @@ def _apart(asked: Sequence[Condition], about: Sequence[tuple[Tallied, Flags]]) -
     first, everybody = about[0][0], np.ones(about[0][0].noisy.shape[1], dtype=np.bool_)
     size = first.inside_cells(asked)
     shares = [each.inside_cells(asked, wanted) / np.maximum(size, 1e-300) for each, wanted in about]
-    raw = float(size @ np.prod(shares, axis=0))
-    single, whole = [each.people_with(asked, wanted) for each, wanted in about], first.people_with(asked, everybody)
+    counts_for = size * first.weight_inside_cells(asked) if weighted else size
+    raw = float(counts_for @ np.prod(shares, axis=0))
+    single = [each.people_with(asked, wanted, weighted) for each, wanted in about]
+    whole = first.people_with(asked, everybody, weighted)
     off = NormalDist().inv_cdf(1 - _DOUBT / (2 * len(about) + 1))
     most = min(_end(each, off) for each in (*single, whole))
     least = sum(_end(each, -off) for each in single) - (len(about) - 1) * _end(whole, off)
-    low, high = max(least, 0.0), max(most, 0.0)
+    low = max(least, 0.0)
+    high = max(most, low)
     names = tuple(each.sensitive.name for each, _ in about if each.sensitive is not None)
-    return Estimate(min(max(raw, low), max(low, high)), raw, None, low, max(low, high), False, names)
+    return Estimate(min(max(raw, low), high), raw, None, low, high, False, weighted, names)
 
 
 def _end(estimate: Estimate, errors: float) -> float:
@@ -371,13 +393,15 @@ def tally_each(
 
     seeded   noise from `rng`, for a run that can be repeated; it must not go out
     """
-    tallies = tallies_of(table.quasi, table.codes, plan.cells.group)
+    for name in dict.fromkeys([*table.sensitive_names, *(name for name, _ in plan.columns)]):
+        refuse_telling(table.of_column(name), plan.cells.group)
+    tallies, weights = tallies_of(table.quasi, table.codes, plan.cells.group), weights_of(table, plan.cells.group)
     drawn = [drawn_counts(table.of_column(name), each, rng if seeded else None) for name, each in plan.columns]
     fits = [
         fitted_to(table.quasi, tallies, each.field, counts, variance_of_sum(each.of_a_row, counts.shape[1]))
         for (_, each), counts in zip(plan.columns, drawn, strict=True)
     ]
-    codes, dealt = plain_rows(fits, rng)
+    codes, dealt, cell = plain_rows(fits, rng)
     counted = tuple(
         Counted(_members(table, name), each.field, counts, each.epsilon, values)
         for (name, each), counts, values in zip(plan.columns, drawn, dealt, strict=True)
@@ -397,6 +421,8 @@ def tally_each(
         rows_per_person=table.rows_per_person,
         codes=codes,
         counted=counted,
+        weights=weights,
+        row_weight=None if weights is None else weights.mean[cell],
     )
 
 

@@ -93,6 +93,9 @@ def _meanings(made: Sequence[Row]) -> Iterator[str]:
             "knows everybody's quasi-identifiers, and the hidden groups and probabilities where there are any."
         )
     yield from _about_learning(made)
+    gone = [f"{_label(row)} {row['suppressed']:,}" for row in made if row.get("suppressed")]
+    if gone:
+        yield f"People left out as outliers, who count as lost in full and are missing in counts: {', '.join(gone)}."
     if any(_by_column(row) for row in made):
         yield (
             "* One column at a time, where the other rows are about whole records; so the worst belief of this row is "

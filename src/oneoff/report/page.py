@@ -154,16 +154,19 @@ def _answer(verdict: Verdict) -> tuple[str, str]:
 
 def _tiles(verdict: Verdict, utility: Utility) -> Iterator[tuple[str, str]]:
     yield from count_tiles(utility)
-    yield "people", f"{verdict.rows:,}"
+    yield "people", f"{verdict.persons or verdict.rows:,}"
+    if verdict.persons is not None:
+        yield "rows of these people", f"{verdict.rows:,}"
     if not hides_groups(verdict):
         crowd = _crowd(verdict) if _crowd(verdict) in ("bucket", "cell") else "group"
         yield f"{crowd}s", "none" if verdict.groups is None else f"{verdict.groups:,}"
     where = " in a single column or in their hidden group" if by_column(verdict) else ""
-    yield f"people above a limit{where}", f"{verdict.people_above:,}"
+    who = "people" if verdict.persons is None else "rows"
+    yield f"{who} above a limit{where}", f"{verdict.people_above:,}"
     if verdict.masked is not None and by_column(verdict):
         yield from column_tiles(verdict.masked)
     else:
-        yield "people whose value is certain", f"{verdict.certain:,}"
+        yield f"{who} whose value is certain", f"{verdict.certain:,}"
         yield "highest probability of recognising anyone", percent(verdict.risk_after.highest)
     yield from cost_tiles(utility)
 

@@ -85,7 +85,7 @@ def _brief(verdict: Verdict) -> Iterator[str]:
 def _promised(verdict: Verdict) -> Iterator[str]:
     for part in verdict.parts:
         name, promised, level, above, kept = promise_row(part)
-        people = f"; {above} people are above it" if part.people_above else ""
+        people = f"; {above} {_unit(verdict)} are above it" if part.people_above else ""
         yield f"{name} {promised}: {kept} ({level} reached{people}). That is, {plain(part.sentence, 200)}."
 
 
@@ -142,15 +142,27 @@ def _problems(verdict: Verdict, most: int | None = None) -> Iterator[str]:
 
 
 def _certain(verdict: Verdict) -> str:
+    if verdict.persons is not None:
+        rows = "1 row" if verdict.certain == 1 else f"{verdict.certain:,} rows"
+        return f"The value of {rows} is certain, because all rows of the group share it."
     return f"The value of {_people(verdict.certain)} is certain, because all of their group share it."
 
 
+def _unit(verdict: Verdict) -> str:
+    """What groups were counted in: promises about persons are judged by persons, these figures are of rows."""
+    return "people" if verdict.persons is None else "rows"
+
+
 def _promises(verdict: Verdict) -> Iterator[str]:
+    rows = f"{verdict.rows:,} rows of {_people(verdict.persons or 0)}"
+    everybody = _people(verdict.rows) if verdict.persons is None else rows
     above = "nobody" if not verdict.people_above else _people(verdict.people_above)
+    if verdict.people_above and verdict.persons is not None:
+        above = f"{verdict.people_above:,} rows"
     crowd = "cell" if verdict.against is Adversary.ANYONE else "group"
     where = f"in {verdict.groups:,} {crowd}{'s' * (verdict.groups != 1)} of" if verdict.groups else "in the records of"
-    yield f"What was promised, and what was found {where} {_people(verdict.rows)} in all: {above} above a limit."
-    header = ("promise", "promised", "reached", "people above", "")
+    yield f"What was promised, and what was found {where} {everybody} in all: {above} above a limit."
+    header = ("promise", "promised", "reached", f"{_unit(verdict)} above", "")
     yield from grid([header, *(promise_row(part) for part in verdict.parts)], right=(1, 2, 3))
     if verdict.reader is not None:
         yield verdict.reader.sentence()

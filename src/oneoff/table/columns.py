@@ -156,7 +156,8 @@ def attribute_of(column: Column) -> tuple[Attribute, Codes]:
 
 def frame_of(table: Table) -> pa.Table:
     """The columns of a table as they were before it was read: missing values are missing, not a category."""
-    return pa.table({attribute.name: _dictionary(attribute, codes) for attribute, codes in table.columns()})
+    columns = {attribute.name: _dictionary(attribute, codes) for attribute, codes in table.columns()}
+    return pa.table(columns | ({} if table.weight is None else {table.weight.name: pa.array(table.weight.each)}))
 
 
 def _dictionary(attribute: Attribute, codes: Codes) -> pa.DictionaryArray:

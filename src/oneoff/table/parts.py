@@ -1,4 +1,5 @@
-"""Who of a table is published: people may be held out with all their rows, and of the others some rows be too many."""
+"""Who of a table is published: people may be held out with all their rows, of the others some rows be too many, and
+outliers be suppressed."""
 
 from __future__ import annotations
 
@@ -17,11 +18,29 @@ __all__ = ["Parts", "parted"]
 
 
 class Parts(NamedTuple):
-    """Who is published, who is held out, and the rows of the table that are left out."""
+    """Who is published, who is held out, and the rows of the table that are left out; suppressed: those among them that
+    are outliers'."""
 
     inside: Table
     outside: Table | None
     left_out: Ints | None
+    suppressed: Ints | None = None
+
+    def beside(self, table: Table) -> Table | None:
+        """The rows of the table that are left out, but for outliers'."""
+        if self.left_out is None:
+            return None
+        rows = self.left_out if self.suppressed is None else np.setdiff1d(self.left_out, self.suppressed)
+        return table.take(rows) if len(rows) else None
+
+    def without(self, rows: Ints) -> Parts:
+        """The same after some rows of those to be published were suppressed, too."""
+        if len(rows) == 0:
+            return self
+        before = np.zeros(0, dtype=np.int64) if self.left_out is None else self.left_out
+        own = np.flatnonzero(inside(self.inside.rows + len(before), before))
+        kept = self.inside.part(inside(self.inside.rows, rows))
+        return Parts(kept, self.outside, np.sort(np.concatenate((before, own[rows]))), own[rows])
 
 
 def parted(table: Table, share: float | None, most: int | None, chance: Callable[[], np.random.Generator]) -> Parts:

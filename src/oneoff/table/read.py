@@ -35,6 +35,7 @@ from oneoff.table.schema import Schema
 from oneoff.table.sources import open_source
 from oneoff.table.table import Attribute, Kind, Table
 from oneoff.table.textfile import as_numbers, nearly_numeric
+from oneoff.table.weights import Weight, weight_of
 
 __all__ = ["MISSING_LABEL", "read_frame", "read_table"]
 
@@ -64,6 +65,7 @@ def read_table(
     household: str | None = None,
     rows_are_people: bool = False,
     per_person: str | None = None,
+    weight: str | None = None,
 ) -> Table:
     """Read a table about people and the role of every column.
 
@@ -83,8 +85,9 @@ def read_table(
     household     the column that says which household a row is of: k-anonymity then counts households
     rows_are_people   every row is a person of its own, although an identifier, or what looks like one, repeats
     per_person    "first:COLUMN" or "last:COLUMN": read one row of each person only, by the order of a column
+    weight        the column that says how many people of a population a row stands for; its means are published
     """
-    schema = Schema(quasi, sensitive, identifiers, keep, numeric, categorical, person, household)  # type: ignore[arg-type]
+    schema = Schema(quasi, sensitive, identifiers, keep, numeric, categorical, person, household, weight)  # type: ignore[arg-type]
     if missing not in ("error", "drop", "category"):
         raise BadValue("unknown treatment of missing values", allowed="error, drop, category", got=repr(missing))
     opened = open_source(source, rows, encoding, delimiter, na, decimal)
@@ -95,7 +98,7 @@ def read_table(
         naming = (*schema.identifiers, *look_like_persons(schema.undeclared(opened.names)))
         refuse_several_rows(naming, opened.load)
     besides = [name for name in (person, household, chosen[1] if chosen else None) if name is not None]
-    frame = opened.load(list(dict.fromkeys([*_protected(schema), *schema.keep, *besides])))
+    frame = opened.load(list(dict.fromkeys([*_needed(schema), *schema.keep, *besides])))
     if frame.num_rows == 0:
         raise EmptyTable(
             "the table has no rows",
@@ -117,6 +120,8 @@ def read_table(
     if person is not None or household is not None:
         owners = [None if name is None else person_codes(columns[name]) for name in (person, household)]
         table = replace(table, person=owners[0], household=owners[1]).take(np.arange(table.rows))
+    if weight is not None:
+        table = replace(table, weight=_weight(columns[weight]))
     for given, coarser in ((bins, with_bins), (level, with_level), (other_below, with_other)):
         table = table if given is None else in_each_column(table, coarser, given)
     return table
@@ -148,7 +153,7 @@ def _column(name: str, values: Any, schema: Schema, tree: Hierarchy | None) -> C
 def _declared(name: str, schema: Schema, tree: Hierarchy | None) -> Kind | None:
     if tree is not None or name in schema.categorical:
         return "categorical"
-    return "numeric" if name in schema.numeric else None
+    return "numeric" if name in schema.numeric or name == schema.weight else None
 
 
 def _row_of_a_person(given: str | None, schema: Schema, names: Sequence[str]) -> PerPerson | None:
@@ -180,11 +185,12 @@ def _one_row_each(
 
 
 def _refuse_missing(columns: Mapping[str, Column], schema: Schema) -> None:
-    counts = {name: columns[name].missing for name in _protected(schema) if columns[name].missing}
+    counts = {name: columns[name].missing for name in _needed(schema) if columns[name].missing}
     if counts:
         raise MissingValues(
             f"values are missing in {len(counts)} column(s)",
-            allowed="a value in every quasi-identifier and in the sensitive column",
+            allowed="a value in every quasi-identifier and in the sensitive column"
+            + ", and a weight in every row" * (schema.weight is not None),
             got=_counted(counts),
             hint="--missing drop (missing='drop') leaves these rows out, --missing category (missing='category') makes "
             "missing a value of its own",
@@ -195,12 +201,29 @@ def _protected(schema: Schema) -> tuple[str, ...]:
     return (*schema.quasi, *schema.columns("sensitive"), *schema.beside)
 
 
+def _needed(schema: Schema) -> tuple[str, ...]:
+    """Columns in which a row that lacks a value is refused or dropped."""
+    return (*_protected(schema), *schema.columns("weight"))
+
+
+def _weight(column: Column) -> Weight:
+    if column.missing:
+        raise MissingValues(
+            f"{column.missing:,} rows lack a weight, and no category can be one",
+            allowed=f"a number in {column.name!r} in every row",
+            got=_counted({column.name: column.missing}),
+            hint="--missing drop (missing='drop') leaves these rows out; with a weight of 0 they stay, uncounted",
+        )
+    attribute, codes = attribute_of(column)
+    return weight_of(column.name, attribute.labels, codes)
+
+
 def _counted(counts: Mapping[str, int]) -> str:
     return listing((f"{name} ({count})" for name, count in counts.items()), limit=20)
 
 
 def _without_missing(columns: dict[str, Column], schema: Schema, notices: list[str]) -> dict[str, Column]:
-    protected = [columns[name] for name in _protected(schema)]
+    protected = [columns[name] for name in _needed(schema)]
     counts = {column.name: column.missing for column in protected if column.missing}
     if not counts:
         return columns
@@ -263,7 +286,7 @@ def _assemble(
     finished |= {name: attribute_of(columns[name]) for name in schema.keep}
     quasi, codes = _stack([finished[name] for name in schema.quasi])
     keep, kept = _stack([finished[name] for name in (*schema.beside, *schema.keep)])
-    _refuse_reserved_names(quasi, (*_protected(schema), *schema.keep))
+    _refuse_reserved_names(quasi, (*_needed(schema), *schema.keep))
     sensitive, values = finished[schema.sensitive] if schema.sensitive else (None, np.zeros(len(codes), np.int32))
     table = Table(quasi, codes, sensitive, values, keep, kept if keep else None, tuple(notices), origin, dropped_rows)
     return replace(table, besides=schema.beside)

@@ -13,7 +13,7 @@ from oneoff.table.table import Table
 
 __all__ = ["Role", "given_roles", "roles_of", "suggested_role"]
 
-Role = Literal["identifier", "quasi", "sensitive", "keep", "none"]
+Role = Literal["identifier", "quasi", "sensitive", "keep", "weight", "none"]
 
 _MODEST = 100  # up to so many distinct values a column looks like something an outsider could know
 _NEARLY_ALL = 0.9  # from this share of distinct values on, a column looks like an identifier
@@ -25,6 +25,8 @@ def roles_of(table: Table) -> dict[str, Role]:
     roles: dict[str, Role] = {attribute.name: "quasi" for attribute in table.quasi}
     if table.sensitive is not None:
         roles[table.sensitive.name] = "sensitive"
+    if table.weight is not None:
+        roles[table.weight.name] = "weight"
     return roles | {attribute.name: "keep" for attribute in table.keep}
 
 
@@ -93,10 +95,31 @@ _NAMES: tuple[tuple[Role, str, re.Pattern[str]], ...] = (
 )
 
 
+# Of a survey; what people weigh is called the same, and goes from 1 to some hundreds.
+_WEIGHT = re.compile(
+    r"\b(fnl|final|person|survey|sampl\w*|design|instance|analysis|household|hh|base|calibrat\w*) ?(weight|wgt|wt)s?\b|"
+    r"\b\w*wgt\w?\b|\b[ps]weights?\b|\b(hh|per|samp)wt\b|\bwtfinl\b|^(weight|wt)s?$"
+)
+_BODY = (1, 700)
+
+
+def _weighs_rows(column: Encoded, words: str) -> bool:
+    """Numbers from 0 on, under the name of a weight, that cannot be what people weigh."""
+    if column.kind not in ("integer", "decimal") or not column.distinct or not _WEIGHT.search(words):
+        return False
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(column.labels).as_py()
+    body = words in ("weight", "wt") and _BODY[0] <= ends["min"] and ends["max"] <= _BODY[1]
+    return bool(ends["min"] >= 0) and not body
+
+
 def suggested_role(column: Encoded) -> tuple[Role, str]:
     """A role by the column's name, or else by its counts, and why."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", column.name)
     words = re.sub(r"[^a-z0-9]+", " ", words.lower())
+    if _weighs_rows(column, words.strip()):
+        return "weight", "The name suggests a survey weight, how many people a row stands for; --weight says so."
     for role, reason, pattern in _NAMES:
         if pattern.search(words):
             return role, reason if role != "identifier" else _repeating(column) or reason

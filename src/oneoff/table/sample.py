@@ -193,6 +193,7 @@ def sample(
     person: bool = True,
     rows_per_person: float = 1.0,
     income: bool = False,
+    weights: bool = False,
 ) -> pa.Table:
     """Generate a census-like table of `rows` people with seven quasi-identifiers and a sensitive occupation.
 
@@ -204,6 +205,8 @@ def sample(
     rows_per_person   how many rows a person has on average, most of them one and some very many; then `person` repeats,
                with the same quasi-identifiers and often, not always, the same occupation
     income     whether to add a second sensitive column, in eight bands that go with education and age
+    weights    whether to add `weight`, as of a survey that asked more of some people than of others: it goes with age,
+               gender, education and race, and a little with nothing
 
     The same arguments give the same table, and the quasi-identifiers depend on `rows` and `seed` alone.
     """
@@ -219,7 +222,8 @@ def sample(
         owner = _owners(rng, rows, rows_per_person)
         people, job = _shared(rng, people, job, owner)
     bands = _incomes(rng, people) if income else None
-    return _as_arrow(people, job, _job_names(values), owner if person else None, bands)
+    weight = _survey_weights(rng, people) if weights else None
+    return _as_arrow(people, job, _job_names(values), owner if person else None, bands, weight)
 
 
 def _check(
@@ -420,11 +424,24 @@ def _incomes(rng: np.random.Generator, people: Mapping[str, Ints]) -> Ints:
     return np.clip(np.rint(usual + rng.normal(0, 1.2, len(age))), 0, len(_BANDS) - 1).astype(np.int64)
 
 
+def _survey_weights(rng: np.random.Generator, people: Mapping[str, Ints]) -> Floats:
+    """Minorities and the old were asked more often, young men and people with little schooling answered less often."""
+    age, minority = _AGES[people["age"]], people["race"] > 0
+    usual = 900 - 450 * minority - 300 * _rise(age, 65, 3.0) + 500 * (1 - _rise(age, 28, 3.0)) * people["gender"]
+    usual = (usual + 150) * np.where(people["education"] < 9, 1.5, 1.0)
+    return np.round(usual * np.exp(rng.normal(-0.02, 0.2, len(age))), 1)
+
+
 # ---------------------------------------------------------------------------------------------------------- writing
 
 
 def _as_arrow(
-    people: Mapping[str, Ints], job: Ints, jobs: Sequence[str], owner: Ints | None, bands: Ints | None
+    people: Mapping[str, Ints],
+    job: Ints,
+    jobs: Sequence[str],
+    owner: Ints | None,
+    bands: Ints | None,
+    weight: Floats | None,
 ) -> pa.Table:
     import pyarrow as pa
 
@@ -442,6 +459,8 @@ def _as_arrow(
     columns["occupation"] = _texts(job, jobs)
     if bands is not None:
         columns["income"] = _texts(bands, _BANDS)
+    if weight is not None:
+        columns["weight"] = pa.array(weight)
     return pa.table(columns)
 
 

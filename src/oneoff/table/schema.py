@@ -9,8 +9,8 @@ from oneoff.errors import BadValue, RoleConflict, UnknownColumn, listing, neares
 
 __all__ = ["Schema"]
 
-_ROLES = ("quasi", "sensitive", "beside", "person", "household", "identifiers", "keep")
-_SINGLE = ("sensitive", "person", "household")
+_ROLES = ("quasi", "sensitive", "beside", "person", "household", "identifiers", "keep", "weight")
+_SINGLE = ("sensitive", "person", "household", "weight")
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Schema:
     numeric, categorical   override what is inferred from the data for quasi columns and the sensitive one
     person       the column that says whose a row is, where people have several; dropped from every release
     household    the same for households, where promises about identity are to count these
+    weight       how many people of a population every row stands for; published as means of groups or cells
     """
 
     quasi: tuple[str, ...]
@@ -36,6 +37,7 @@ class Schema:
     categorical: tuple[str, ...] = ()
     person: str | None = None
     household: str | None = None
+    weight: str | None = None
     beside: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -51,6 +53,10 @@ class Schema:
                 "one column says whose a row is",
                 allowed="one name such as 'patient_id', or None",
                 got=listing([repr(self.person), repr(self.household)]),
+            )
+        if self.weight is not None and not isinstance(self.weight, str):
+            raise BadValue(
+                "one column holds the weights", allowed="one name such as 'weight', or None", got=repr(self.weight)
             )
         if not self.quasi:
             raise RoleConflict(

@@ -18,6 +18,7 @@ from oneoff.errors import BadValue, Defect, EmptyTable, UnknownColumn, listing, 
 from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.table.classes import look_alikes
 from oneoff.table.hierarchy import Hierarchy
+from oneoff.table.weights import Weight
 
 __all__ = [
     "MISSING_LABEL",
@@ -119,6 +120,7 @@ class Table:
     kept[i, j]   code of person i in kept column j; -1 where it is missing
     person[i]    whose row i is, where somebody has several; None where every row is a person
     household[i] which household row i is of, where promises about identity count households; None where they do not
+    weight       how many people of a population each row stands for; None where rows count alike
     besides      names of the sensitive columns beside the first; their codes are among those of the kept ones
     """
 
@@ -133,6 +135,7 @@ class Table:
     dropped_rows: int = 0
     person: Ints | None = None
     household: Ints | None = None
+    weight: Weight | None = None
     besides: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -236,9 +239,11 @@ class Table:
         occur."""
         kept = None if self.kept is None else self.kept[rows]
         person, household = (None if each is None else _numbered(each[rows]) for each in (self.person, self.household))
+        weight = None if self.weight is None else self.weight.take(rows)
         return replace(
-            self, codes=self.codes[rows], values=self.values[rows], kept=kept, person=person, household=household
-        )
+            self, codes=self.codes[rows], values=self.values[rows], kept=kept, person=person, household=household,
+            weight=weight,
+        )  # fmt: skip
 
     def part(self, rows: npt.NDArray[Any]) -> Table:
         """Some of the people, as if there were no others: labels that none of them has are gone."""

@@ -21,7 +21,7 @@ import numpy as np
 from oneoff.errors import BadValue
 from oneoff.releases import Exact, Published, of_kind
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Flags, Floats, Ints
+from oneoff.table.arrays import Codes, Flags, Floats, Ints
 
 __all__ = [
     "AggregateErrors",
@@ -145,8 +145,16 @@ class Answers(NamedTuple):
     high: Floats | None = None
 
 
-def aggregate_errors(release: Published, table: Table, queries: Aggregates) -> AggregateErrors:
-    """How far the answers of a recipient are from the truth, and how far apart the bounds she can be sure of."""
+def aggregate_errors(
+    release: Published, table: Table, queries: Aggregates, *, weighted: bool = False
+) -> AggregateErrors:
+    """How far the answers of a recipient are from the truth, and how far apart the bounds she can be sure of.
+
+    table      the one the release was made from: queries are about those of its people who were to be published,
+               outliers that were left out among them
+    weighted   everybody counts for their weight, and for what the mean weight of their group or cell is
+    """
+    original, everybody, table = table, release.with_outliers(table), release.people_in(table)
     other = release.prior_is_exact and not np.array_equal(release.counts, table.counts)
     if other or release.rows != table.rows or len(release.quasi) != len(table.quasi):
         raise BadValue(
@@ -154,17 +162,45 @@ def aggregate_errors(release: Published, table: Table, queries: Aggregates) -> A
             allowed=f"the {release.rows:,} people and {len(release.quasi)} quasi-identifiers of the release",
             got=f"{table.rows:,} people and {len(table.quasi)} quasi-identifiers, or other sensitive values",
         )
-    numbers = _numbers(table)
-    columns = [np.ascontiguousarray(column, dtype=np.int64) for column in table.codes.T]
-    truth = sums(columns, numbers[table.values], queries)
-    answer: Callable[[Any, Table, Floats, Aggregates], Answers]
+    if weighted and (release.weights is None or table.weight is None):
+        raise BadValue(
+            "there are no weights to count with",
+            allowed="a table that was read with weights, and a release that has means of them",
+            got="no weights in the " + ("table" if table.weight is None else "release"),
+        )
+    number = _numbers(original)
+    truth = _truth(everybody, number[_places(everybody, original)], _known_to(everybody, original, queries), weighted)
+    numbers, queries = number[_places(table, original)], _known_to(table, original, queries)
+    answer: Callable[..., Answers]
     answer = of_kind("oneoff.utility", "answer", release, "no aggregates are answered from")
-    answers = answer(release, table, numbers, queries)
+    means = {"each": release.weights.mean} if weighted and release.weights is not None else {}
+    answers = answer(release, table, numbers, queries, **means)
     count = _errors(0, truth, answers, 0.0)
     if count is None:
         raise BadValue("no query has an answer", allowed="queries that mean somebody", hint="ask more queries")
     least = _ROUNDING * float(np.abs(numbers) @ table.counts)
     return AggregateErrors(len(queries), count, _errors(1, truth, answers, least) if numbers.any() else None)
+
+
+def _truth(table: Table, numbers: Floats, queries: Aggregates, weighted: bool) -> Floats:
+    columns = [np.ascontiguousarray(column, dtype=np.int64) for column in table.codes.T]
+    each = table.weight.each if weighted and table.weight is not None else None
+    return sums(columns, numbers[table.values], queries, each)
+
+
+def _places(some: Table, original: Table) -> Codes | slice:
+    """The sensitive values of some people among those of all."""
+    if some is original or some.sensitive is None or original.sensitive is None:
+        return slice(None)
+    return some.sensitive.codes_in(original.sensitive)
+
+
+def _known_to(some: Table, original: Table, queries: Aggregates) -> Aggregates:
+    """The same queries over the quasi-identifiers that some people have."""
+    if some is original:
+        return queries
+    columns = zip(queries.allowed, some.quasi, original.quasi, strict=True)
+    return Aggregates(queries.named, tuple(allowed[:, own.codes_in(known)] for allowed, own, known in columns))
 
 
 def _numbers(table: Table) -> Floats:
@@ -206,6 +242,8 @@ def matching(columns: list[Ints], queries: Aggregates) -> Iterator[Flags]:
         yield np.logical_and.reduce(fits)
 
 
-def sums(columns: list[Ints], number: Floats, queries: Aggregates) -> Floats:
-    """[query]: the records that match and the sum of their numbers."""
-    return np.array([(np.count_nonzero(meant), number[meant].sum()) for meant in matching(columns, queries)])
+def sums(columns: list[Ints], number: Floats, queries: Aggregates, each: Floats | None = None) -> Floats:
+    """[query]: the records that match and the sum of their numbers; each counts for as much as it weighs."""
+    one = np.ones(len(number)) if each is None else each
+    of_all = one * number
+    return np.array([(one[meant].sum(), of_all[meant].sum()) for meant in matching(columns, queries)])

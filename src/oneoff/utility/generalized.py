@@ -49,7 +49,7 @@ def measure(release: Generalized, table: Table | None, by: Yardsticks) -> Utilit
     )
 
 
-def _range_loss(attribute: Attribute, cells: Cells, size: int | None) -> Floats:
+def _range_loss(attribute: Attribute, cells: Cells, size: float | None) -> Floats:
     ends = None if attribute.kind == "categorical" else cells.ends()
     if ends is None:
         return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
@@ -57,7 +57,7 @@ def _range_loss(attribute: Attribute, cells: Cells, size: int | None) -> Floats:
     return part if size is None else _ratio(part * attribute.span, size - 1)
 
 
-def _set_loss(domain: Attribute | None, attribute: Attribute, cells: Cells, size: int | None) -> Floats | None:
+def _set_loss(domain: Attribute | None, attribute: Attribute, cells: Cells, size: float | None) -> Floats | None:
     """None when a range was read back and the values that occur inside it are not known."""
     if cells.complete:
         return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
@@ -89,7 +89,7 @@ def _leaves(attribute: Attribute) -> int:
     return attribute.size if attribute.hierarchy is None else attribute.hierarchy.leaf_count
 
 
-def _count_loss(shown: npt.NDArray[Any], size: int) -> Floats:
+def _count_loss(shown: npt.NDArray[Any], size: float) -> Floats:
     return _ratio((shown - 1).astype(np.float64), size - 1)
 
 
@@ -134,8 +134,10 @@ def _covered(release: Generalized, table: Table) -> ColumnTallies:
     return ColumnTallies(columns, graph.covers.lengths, tuple(attribute.size for attribute in table.quasi))
 
 
-def answer(release: Generalized, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
-    """Of each box so many people are meant at least and at most, whoever they are."""
+def answer(
+    release: Generalized, table: Table, numbers: Floats, queries: Aggregates, each: Floats | None = None
+) -> Answers:
+    """Of each box so many people are meant at least and at most, whoever they are; with weights nothing is certain."""
     sums = _Sums.of(release.box, numbers[release.values], release.boxes)
     shown, size = _shown(release, table), release.people_in_box
     found = np.empty((3, len(queries), 2))
@@ -143,10 +145,11 @@ def answer(release: Generalized, table: Table, numbers: Floats, queries: Aggrega
     for first in range(0, len(queries), step):
         block = slice(first, first + step)
         part, least, most = _people(shown, size, queries, first, min(first + step, len(queries)))
-        found[0, block] = np.stack((part @ size, part @ sums.total), axis=1)
+        one = np.ones(len(size)) if each is None else each
+        found[0, block] = np.stack((part @ (size * one), part @ (sums.total * one)), axis=1)
         found[1, block] = np.stack((least.sum(axis=1), sums.lowest(least, most).sum(axis=1)), axis=1)
         found[2, block] = np.stack((most.sum(axis=1), sums.highest(least, most).sum(axis=1)), axis=1)
-    return Answers(*found)
+    return Answers(*found) if each is None else Answers(found[0])
 
 
 class _Sums(NamedTuple):

@@ -21,7 +21,7 @@ from oneoff.table import Attribute, Hierarchy, Table
 from oneoff.utility.masking import Masking
 from oneoff.utility.standard import CountErrors, count_errors
 
-__all__ = ["Utility", "Yardsticks", "check_domains", "nothing_blurred", "utility"]
+__all__ = ["Utility", "Yardsticks", "check_domains", "measured_beside", "nothing_blurred", "utility"]
 
 _NO_TABLE = "how far counts are off cannot be measured without the table"
 
@@ -41,6 +41,9 @@ class Utility:
     bucket_loss   of buckets: the sum of (size - 1)^2 (equation 2)
     iloss         of ranges and of masked values: what a person loses in all quasi-identifiers together (paper 003)
     masking       of masked values: how far they moved (per_attribute has that, too) and what became of distributions
+    suppressed    people who were left out: with the table, each counts as a loss of 1 in gcp, gcp_set, ail and
+                  per_attribute, of 1 for every quasi-identifier in iloss, of all rows in discernibility; and is missing
+                  in counts
     per_attribute   empty where it is not known how far masked values moved: without the table, or without the links
     columns       where several columns are sensitive: the same for each of them; all else is of the one that counts are
                   furthest off about
@@ -60,19 +63,26 @@ class Utility:
     bucket_loss: int | None = None
     iloss: float | None = None
     masking: Masking | None = None
+    suppressed: int = 0
     columns: Mapping[str, Utility] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         counted = None if self.count_error is None else self.count_error.as_dict()
-        single = asdict(replace(self, columns={})) | {"count_error": counted}
-        del single["columns"]
-        return single | (
-            {"columns": {name: each.as_dict() for name, each in self.columns.items()}} if self.columns else {}
-        )
+        found = asdict(replace(self, columns={})) | {"count_error": counted}
+        found["columns"] = {name: each.as_dict() for name, each in self.columns.items()}
+        unsaid = [name for name in ("suppressed", "columns") if not found[name]]
+        return {name: each for name, each in found.items() if name not in unsaid}
 
     def sentence(self) -> str:
         """What a typical count is off by, then what was blurred."""
-        return " ".join(filter(None, (self._counted(), self._blurred())))
+        return " ".join(filter(None, (self._counted(), self._blurred(), self._left_out())))
+
+    def _left_out(self) -> str:
+        if not self.suppressed:
+            return ""
+        if not self.per_attribute or self.count_error is None:
+            return f"{_people(self.suppressed)} left out are not counted in any of it."
+        return f"{_people(self.suppressed)} left out count as lost in full, and are missing in counts."
 
     def _counted(self) -> str:
         if self.count_error is not None:
@@ -137,19 +147,72 @@ def utility(
     """
     if release.besides:
         return _of_columns(release, table, {"domains": domains, "hierarchies": hierarchies})
-    table = None if table is None else release.people_in(table)
     by = Yardsticks(domains or {}, hierarchies or {})
-    check_domains(release.quasi, by.domains)
+    if table is None:
+        return replace(_blur(release, None, by), uncounted=_NO_TABLE, suppressed=release.suppressed)
+    return _beside(release, release.people_in(table), release.with_outliers(table), by)
+
+
+def measured_beside(
+    release: Published, people: Table, everybody: Table, *, domains: Mapping[str, int] | None = None
+) -> Utility:
+    """The same where it is known who is in the release, and who would be if nobody had been suppressed."""
+    if release.besides:
+        single = {name: [each.of_column(name) for each in (people, everybody)] for name in release.sensitive_names}
+        return _worst_of(
+            {name: measured_beside(release.of_column(name), *each, domains=domains) for name, each in single.items()}
+        )
+    return _beside(release, people, everybody, Yardsticks(domains or {}, {}))
+
+
+def _beside(release: Published, people: Table, everybody: Table, by: Yardsticks) -> Utility:
+    """Loss is a part of the domain of everybody; those left out lose all of it, and are missing in counts."""
+    gone = everybody.rows - people.rows
+    if gone:
+        check_domains(release.quasi, by.domains)
+        by = replace(by, domains=_domains(everybody) | dict(by.domains))
+    measured = _without(_blur(release, people, by, check=not gone), people.rows, gone)
+    if gone or people.rows != release.rows:  # a table without them knows nothing of them
+        measured = replace(measured, suppressed=release.suppressed)
+    try:
+        return replace(measured, count_error=count_errors(release, people, everybody))
+    except BadValue as error:
+        return replace(measured, uncounted=error.what)
+
+
+def _blur(release: Published, table: Table | None, by: Yardsticks, check: bool = True) -> Utility:
+    if check:
+        check_domains(release.quasi, by.domains)
     _check_names(release.quasi, by.hierarchies)
     measure: Callable[[Any, Table | None, Yardsticks], Utility]
     measure = of_kind("oneoff.utility", "measure", release, "there is no measure of")
-    measured = measure(release, table, by)
-    if table is None:
-        return replace(measured, uncounted=_NO_TABLE)
-    try:
-        return replace(measured, count_error=count_errors(release, table))
-    except BadValue as error:
-        return replace(measured, uncounted=error.what)
+    return measure(release, table, by)
+
+
+def _domains(table: Table) -> dict[str, float]:
+    """Sizes of domains that give the loss in a table whose extremes were left out."""
+    return {a.name: a.span + 1 if a.kind == "numeric" else a.size for a in table.quasi if a.hierarchy is None}
+
+
+def _without(measured: Utility, rows: int, gone: int) -> Utility:
+    """With people left out, each of whom has lost everything."""
+    if gone == 0:
+        return measured
+
+    def of_all(loss: float | None, most: float = 1.0) -> float | None:
+        return None if loss is None else (rows * loss + gone * most) / (rows + gone)
+
+    by_attribute = {name: of_all(loss) or 0.0 for name, loss in measured.per_attribute.items()}
+    squares = measured.discernibility
+    return replace(
+        measured,
+        gcp=of_all(measured.gcp),
+        gcp_set=of_all(measured.gcp_set),
+        ail=of_all(measured.ail),
+        iloss=of_all(measured.iloss, len(by_attribute)),
+        per_attribute=by_attribute,
+        discernibility=None if squares is None else squares + gone * (rows + gone),
+    )
 
 
 def _of_columns(release: Published, table: Table | None, by: Mapping[str, Any]) -> Utility:
@@ -158,6 +221,10 @@ def _of_columns(release: Published, table: Table | None, by: Mapping[str, Any]) 
         name: utility(release.of_column(name), None if table is None else table.of_column(name), **by)
         for name in release.sensitive_names
     }
+    return _worst_of(found)
+
+
+def _worst_of(found: Mapping[str, Utility]) -> Utility:
     worst = max(found.values(), key=lambda each: -1 if each.count_error is None else each.count_error.median)
     return replace(worst, columns=found)
 
@@ -166,7 +233,7 @@ def _of_columns(release: Published, table: Table | None, by: Mapping[str, Any]) 
 class Yardsticks:
     """What to measure blur by, where the release itself does not say: domain sizes and hierarchies by column."""
 
-    domains: Mapping[str, int]
+    domains: Mapping[str, float]
     hierarchies: Mapping[str, Hierarchy]
 
 
@@ -175,12 +242,16 @@ def nothing_blurred(release: Published) -> Utility:
     return Utility(0.0, 0.0, 0.0, None, None, {attribute.name: 0.0 for attribute in release.quasi})
 
 
-def check_domains(quasi: Sequence[Attribute], domains: Mapping[str, int]) -> None:
+def check_domains(quasi: Sequence[Attribute], domains: Mapping[str, float]) -> None:
     """Refuse sizes of domains for columns that are not there, and those too small for the values that occur."""
     _check_names(quasi, domains)
     for attribute in quasi:
         if attribute.name in domains:
             _check_size(attribute, domains[attribute.name])
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
 
 
 def _check_names(quasi: Sequence[Attribute], names: Iterable[str]) -> None:

@@ -16,14 +16,14 @@ column, only how often each value of each column does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
 from oneoff.errors import BadValue
 from oneoff.releases import Published
-from oneoff.table import Table
+from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Floats, Ints, offsets
 from oneoff.utility.counting import people_meant
 from oneoff.utility.workload import Workload, estimated_counts
@@ -75,9 +75,13 @@ class CountErrors:
         )
 
 
-def count_errors(release: Published, table: Table) -> CountErrors:
-    """Ask the standard workload; an error says why that is not possible."""
+def count_errors(release: Published, table: Table, everybody: Table | None = None) -> CountErrors:
+    """Ask the standard workload; an error says why that is not possible.
+
+    everybody   the table with those who were left out of it as outliers: they are asked about, too
+    """
     _refuse_other(release, table)
+    people, table = table, table if everybody is None else everybody
     queries = standard_queries(table)
     meant, truth = people_meant(table.codes, table.values, queries).T
     asked = truth > 0
@@ -87,7 +91,7 @@ def count_errors(release: Published, table: Table) -> CountErrors:
             allowed="enough people for the values of the columns",
             got=f"{table.rows:,} people",
         )
-    answers = estimated_counts(release, table, queries), overall_counts(table, queries, meant)
+    answers = _answered(release, people, table, queries), overall_counts(table, queries, meant)
     ours, overall = (np.round(np.abs(each - truth)[asked] / truth[asked], _DIGITS) for each in answers)
     return CountErrors(
         queries=len(ours),
@@ -111,6 +115,28 @@ def _refuse_other(release: Published, table: Table) -> None:
             allowed=f"{release.rows:,} people with the columns and values of the release",
             got=f"{table.rows:,} people, or other columns or values",
         )
+
+
+def _answered(release: Published, people: Table, everybody: Table, queries: Workload) -> Floats:
+    """What a recipient would answer who has never heard of values that only outliers had."""
+    if people is everybody:
+        return estimated_counts(release, people, queries)
+    low, high = queries.low.copy(), queries.high.copy()
+    for j, (own, known) in enumerate(zip(people.quasi, everybody.quasi, strict=True)):
+        at = queries.named == j
+        low[:, :-1][at], high[:, :-1][at] = _moved(own, known, queries.low[:, :-1][at], queries.high[:, :-1][at])
+    if people.sensitive is not None and everybody.sensitive is not None:
+        low[:, -1], high[:, -1] = _moved(people.sensitive, everybody.sensitive, queries.low[:, -1], queries.high[:, -1])
+    nobody = (high < low).any(axis=1)
+    low[nobody], high[nobody] = 0, 0
+    found = estimated_counts(release, people, replace(queries, low=low, high=high))
+    return np.where(nobody, 0.0, found)
+
+
+def _moved(own: Attribute, known: Attribute, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """The same intervals in the codes of a smaller domain; the end lies before the beginning where none is left."""
+    place = own.codes_in(known)
+    return np.searchsorted(place, low), np.searchsorted(place, high, side="right") - 1
 
 
 def standard_queries(table: Table) -> Workload:

@@ -41,7 +41,7 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
     )
 
 
-def _spread(attribute: Attribute, counts: Counts, domain: int | None) -> Floats:
+def _spread(attribute: Attribute, counts: Counts, domain: float | None) -> Floats:
     """How much of its domain each cell spans: numbers by width, categories by how many of them occur."""
     low, high = counts.value[counts.start[:-1]], counts.value[counts.start[1:] - 1]
     if attribute.kind == "numeric":
@@ -114,16 +114,16 @@ def _asked(queries: Workload, first: Ints) -> Ints:
     return asked
 
 
-def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates) -> Answers:
-    """Cell by cell: the part of its people that fits, each with the average number of the cell."""
+def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates, each: Floats | None = None) -> Answers:
+    """Cell by cell: the part of its people that fits, each with the average number of the cell, and its weight."""
     tallies = release.tallies
     shown = [
         tallies.matrix(j, renamed(a, table.attribute(a.name)), table.attribute(a.name).size) / tallies.size[:, None]
         for j, a in enumerate(release.quasi)
     ]
     mean = (release.fitted.cells()[:, _shown(release, table)] @ numbers) / tallies.size
-    found = np.empty((len(queries), 2))
+    found, one = np.empty((len(queries), 2)), tallies.size if each is None else tallies.size * each
     for q in range(len(queries)):
-        meant = tallies.size * np.prod([shown[j] @ allowed for j, allowed in queries.predicates(q)], axis=0)
+        meant = one * np.prod([shown[j] @ allowed for j, allowed in queries.predicates(q)], axis=0)
         found[q] = meant.sum(), meant @ mean
     return Answers(found)

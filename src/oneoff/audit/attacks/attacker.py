@@ -19,9 +19,10 @@ from oneoff.releases import Published
 from oneoff.table import Table
 from oneoff.table.arrays import Codes, Flags, Ints, Ragged
 
-__all__ = ["MOST_PEOPLE", "Attacker", "People", "Scene", "people_of"]
+__all__ = ["MOST_PEOPLE", "Attacker", "People", "Scene", "people_of", "some_people"]
 
 MOST_PEOPLE = 10_000  # guessed about, and as many outside
+_LARGER = 4  # times as many rows are looked at where whole groups must be
 _MOST_BELIEFS = 4_000_000  # held in memory: people times values
 
 
@@ -60,15 +61,18 @@ class Attacker:
 class People:
     """Some people: codes[i, j] in the columns of the table, values[i] in those of the release; -1 for unknown ones.
 
-    row   their rows in the table they are from
+    row      their rows in the table they are from
+    person   whose each row is, where somebody has several; None where every row is a person
     """
 
     row: Ints
     codes: Codes
     values: Codes
+    person: Ints | None = None
 
     def take(self, chosen: Ints | Flags) -> People:
-        return People(self.row[chosen], self.codes[chosen], self.values[chosen])
+        person = None if self.person is None else self.person[chosen]
+        return People(self.row[chosen], self.codes[chosen], self.values[chosen], person)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +83,7 @@ class Scene:
     control   people who are not in it; None where there are none to compare with
     release   None for a file of another tool
     earlier   another release of the same people, where there is one
-    most      how many people are guessed about at most
+    most      how many people are guessed about at most, or rows where people have several
     options   of single attacks, such as {"model": "trees"}
     """
 
@@ -123,9 +127,7 @@ class Scene:
         if self.control is None:
             return None
         others = people_of(self.control, self.view)
-        if len(others.row) <= self._most:
-            return others
-        return others.take(np.sort(self.rng().choice(len(others.row), self._most, replace=False)))
+        return others.take(some_people(self.control, self._most, self.rng()))
 
     @property
     def _most(self) -> int:
@@ -135,17 +137,34 @@ class Scene:
     def known(self) -> Flags:
         """People of whom she knows the value already: those it was told of, or whose record she knows."""
         told = 1 - (1 - self.attacker.knows_links) * (1 - self.attacker.knows_values)
-        return np.random.default_rng([self.seed, 1]).random(self.table.rows) < told
+        drawn = np.random.default_rng([self.seed, 1]).random(self.table.people) < told
+        return drawn if self.table.person is None else drawn[self.table.person]
 
     @cached_property
     def sample(self) -> Ints:
-        """Rows of people who are looked at: whole groups by chance, all of them where they are few."""
+        """Rows that are looked at: whole groups by chance, all of them where they are few; of persons who have several
+        rows, all groups in which they are."""
         rows, group = self.table.rows, self.view.group
         if rows <= self._most:
             return np.arange(rows)
         if group is None or not self.knows_groups:
-            return np.sort(self.rng().choice(rows, self._most, replace=False))
-        return self._whole_groups(group)
+            return some_people(self.table, self._most, self.rng())
+        return self._whole_groups(group) if self.table.person is None else self._groups_of_persons(group)
+
+    def _groups_of_persons(self, group: Ints) -> Ints:
+        """Whole groups in which those who are guessed about are with all their rows."""
+        together = (group >= 0) & np.isin(group, group[self._persons])
+        together[self._persons] = True
+        return np.flatnonzero(together)
+
+    @cached_property
+    def _persons(self) -> Ints:
+        """All rows of so many persons that their groups are not too large to look at, even if no two share one."""
+        group = self.view.group
+        if self.table.rows <= self._most or group is None or not self.knows_groups:
+            return self.sample
+        size = np.bincount(group + 1)[group + 1]
+        return some_people(self.table, max(1, _LARGER * self._most // max(1, round(float(size.mean())))), self.rng())
 
     def _whole_groups(self, group: Ints) -> Ints:
         """Groups by chance until there are enough people; of one that is larger than that, a part."""
@@ -153,22 +172,37 @@ class Scene:
         order = self.rng().permutation(np.flatnonzero(np.diff(members.start)))
         last = int(np.searchsorted(np.cumsum(np.diff(members.start)[order]), self._most))
         chosen: Ints = members.take(order[: last + 1]).items
-        if len(chosen) > 4 * self._most:
+        if len(chosen) > _LARGER * self._most:
             chosen = self.rng().choice(chosen, self._most, replace=False)
         return np.sort(chosen)
 
     @cached_property
     def anyone(self) -> Ints:
         """People to guess about by chance, for attacks that need no whole groups."""
-        some = np.arange(self.table.rows)
-        if len(some) > self._most:
-            some = np.sort(self.rng().choice(len(some), self._most, replace=False))
+        some = some_people(self.table, self._most, self.rng())
         return some[~self.known[some]]
 
     @cached_property
     def targets(self) -> Ints:
-        """Those of the sample whom she has to guess about."""
-        return self.sample[~self.known[self.sample]]
+        """Those of the sample whom she has to guess about; of persons those for whose sake it was drawn."""
+        return self.sample[self.asked]
+
+    @cached_property
+    def asked(self) -> Flags:
+        """Which rows of the sample these are."""
+        free = ~self.known[self.sample]
+        return free if self.table.person is None else free & np.isin(self.sample, self._persons)
+
+
+def some_people(table: Table, most: int, rng: np.random.Generator) -> Ints:
+    """Rows of people drawn by chance, ascending, at most so many; persons with all their rows, and one at least."""
+    if table.rows <= most:
+        return np.arange(table.rows)
+    if table.person is None:
+        return np.sort(rng.choice(table.rows, most, replace=False))
+    order = rng.permutation(table.people)
+    last = np.searchsorted(np.cumsum(np.bincount(table.person)[order]), most, side="right")
+    return np.flatnonzero(np.isin(table.person, order[: max(1, int(last))]))
 
 
 def people_of(table: Table, view: View) -> People:
@@ -179,4 +213,4 @@ def people_of(table: Table, view: View) -> People:
         columns.append(own.codes_in(attribute)[codes])
     assert table.sensitive is not None
     values = table.sensitive.codes_in(view.sensitive)[table.values]
-    return People(np.arange(table.rows), np.stack(columns, axis=1), values)
+    return People(np.arange(table.rows), np.stack(columns, axis=1), values, table.person)

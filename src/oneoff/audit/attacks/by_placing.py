@@ -68,10 +68,9 @@ def _finding(scene: Scene, name: str, claim: str, made: Made) -> Finding:
     free = ~scene.known[made.row]
     guesses = Guesses(
         made.row[free], made.value[free].astype(np.int32), made.belief[free], scene.inside.values[made.row[free]],
-        made.right[free],
+        made.right[free], None if scene.table.person is None else scene.table.person[made.row[free]],
     )  # fmt: skip
     attack = made.attack(name, claim, "people")
     figures = {"allowed": attack.allowed, "looked_at": made.tried, "exceeds": attack.exceeds}
     found = compared(scene, name, claim, guesses, None, figures=figures, warnings=(_NO_OUTSIDE,))
-    share = float(made.share[free].mean()) if free.any() else 0.0
-    return with_baseline(found, share, _SHARE)
+    return with_baseline(found, guesses.rate_of(made.share[free]).share, _SHARE)

@@ -52,7 +52,8 @@ def definetti(scene: Scene) -> Finding:
     others = None if outside is None else best_guess(outside, groups.classifier(scene).beliefs(outside.codes))
     said = [_STOPPED[why].format(rounds)]
     if len(groups.rows) < scene.table.rows:
-        said.append(f"{len(groups.rows):,} people of groups drawn by chance were learned from")
+        who = "people" if scene.table.person is None else "rows"
+        said.append(f"{len(groups.rows):,} {who} of groups drawn by chance were learned from")
     figures = {"rounds": rounds, "stopped": why, "learned_from": len(groups.rows)}
     return compared(scene, "definetti", _CLAIM, found, others, figures=figures, warnings=tuple(said))
 

@@ -3,6 +3,9 @@
 A rate alone says little. Two things stand beside it: how often somebody is right who always names the most frequent
 value, and how often the same attacker is right about people outside the release. What she knows of these comes from
 what the table shows of people like them. Only the difference is what being in the table costs a person.
+
+Where people have several rows, every row is guessed about by itself, and a person is found out when any of her rows is:
+rates, intervals, baselines and people outside are all counted so. Between equals a guess is drawn for each row anew.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ import numpy.typing as npt
 from oneoff.audit.attacks.attacker import People, Scene
 from oneoff.audit.attacks.rates import FEWEST, Difference, Rate, difference
 from oneoff.table import Attribute
-from oneoff.table.arrays import Codes, Floats, Ints
+from oneoff.table.arrays import Codes, Flags, Floats, Ints
 
-__all__ = ["ByValue", "Finding", "Guesses", "above_ceiling", "best_guess", "compared", "with_baseline"]
+__all__ = ["BY_PERSON", "ByValue", "Finding", "Guesses", "above_ceiling", "best_guess", "compared", "with_baseline"]
 
 NO_CONTROL = (
     "no people outside the release were given, so nobody can tell what of this rate comes from the person's own record "
@@ -29,6 +32,8 @@ NO_CONTROL = (
 
 
 _BEATEN = "this attack does not beat its baseline"
+_ALL = slice(None)
+BY_PERSON = "a person is counted as found out when any of her rows is; other figures count rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +45,7 @@ class Guesses:
     belief   how sure the attacker is of it
     true     the value they have; -1 for one that the release does not know
     right    1 or 0, or the probability with which a guess between equals is right
+    person   whose each row is, where somebody has several; None where every row is a person
     """
 
     row: Ints
@@ -47,14 +53,29 @@ class Guesses:
     belief: Floats
     true: Codes
     right: Floats
+    person: Ints | None = None
 
     @cached_property
     def rate(self) -> Rate:
-        return Rate(float(self.right.sum()), len(self.row))
+        return self.rate_of(self.right)
 
     def of_value(self, value: int) -> Rate:
-        mine = self.true == value
-        return Rate(float(self.right[mine].sum()), int(mine.sum()))
+        """Of the people who have the value: it is named in a row that has it."""
+        return self.rate_of(self.right, self.true == value)
+
+    def rate_of(self, right: Floats | Flags, some: Flags | slice = _ALL) -> Rate:
+        """Of any guesses about some of these rows, by person: right when any of them is."""
+        right = np.asarray(right, dtype=np.float64)[some]
+        if self.person is None:
+            return Rate(float(right.sum()), len(right))
+        whose = np.unique(self.person[some], return_inverse=True)[1]
+        wrong = np.ones(int(whose.max()) + 1 if len(whose) else 0)
+        np.multiply.at(wrong, whose, 1 - right)
+        return Rate(float((1 - wrong).sum()), len(wrong))
+
+    def people_where(self, some: Flags) -> int:
+        """How many people have a row of these."""
+        return int(some.sum()) if self.person is None else len(np.unique(self.person[some]))
 
 
 @dataclass(frozen=True)
@@ -133,9 +154,12 @@ class Finding:
         )
 
     def per_person(self) -> dict[str, npt.NDArray[Any]]:
-        """For every person tried: the row of the table, the guess, the belief in it, and whether it is right."""
+        """For every person tried: the row of the table, the guess, the belief in it, and whether it is right; where
+        people have several rows, for every row, with whose it is."""
         found = self.inside
-        return {"row": found.row, "guess": found.guess, "belief": found.belief, "right": found.right}
+        columns: dict[str, npt.NDArray[Any]] = {"row": found.row, "guess": found.guess}
+        columns |= {"belief": found.belief, "right": found.right}
+        return columns if found.person is None else columns | {"person": found.person}
 
     def brief(self) -> str:
         """The rates alone, for one line of a verdict: "names the value of" ..."""
@@ -190,7 +214,7 @@ def best_guess(people: People, beliefs: Floats) -> Guesses:
     own = people.values >= 0
     hit = np.zeros(len(top))
     hit[own] = equals[own, people.values[own]] / equals[own].sum(axis=1)
-    return Guesses(people.row, beliefs.argmax(axis=1).astype(np.int32), top, people.values, hit)
+    return Guesses(people.row, beliefs.argmax(axis=1).astype(np.int32), top, people.values, hit, people.person)
 
 
 def above_ceiling(scene: Scene, beliefs: Floats, chance: Floats | float = 0.0) -> float | None:
@@ -207,10 +231,10 @@ def above_ceiling(scene: Scene, beliefs: Floats, chance: Floats | float = 0.0) -
 def compared(scene: Scene, attack: str, claim: str, inside: Guesses, outside: Guesses | None, **more: Any) -> Finding:
     """What came of guesses about values, beside the most frequent value, with what must be said about it."""
     common = int(np.bincount(np.maximum(scene.inside.values, 0)).argmax())
-    baseline = float((inside.true == common).mean()) if len(inside.true) else 0.0
+    baseline = inside.rate_of(inside.true == common).share
     warnings = tuple(more.pop("warnings", ()))
     finding = Finding(
-        attack, claim, inside, outside, baseline, scene.table.rows, scene.view.sensitive, warnings=warnings, **more
+        attack, claim, inside, outside, baseline, scene.table.people, scene.view.sensitive, warnings=warnings, **more
     )
     return _warned(finding, scene)
 
@@ -225,7 +249,7 @@ def with_baseline(finding: Finding, baseline: float, baseline_is: str) -> Findin
 
 
 def _warned(finding: Finding, scene: Scene) -> Finding:
-    said = list(finding.warnings)
+    said = [*finding.warnings, *([] if scene.table.person is None else [BY_PERSON])]
     if finding.rate.tried < FEWEST:
         said.append(f"{finding.rate.tried} people are too few for an interval: the rate may be chance")
     if not finding.beats_baseline:

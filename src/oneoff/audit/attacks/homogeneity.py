@@ -34,7 +34,8 @@ def _certain(people: People, shares: Floats) -> Guesses:
 
 
 def _figures(inside: Guesses) -> dict[str, float | int | str | None]:
-    return {"certain": int((inside.guess >= 0).sum()), "wrong": int(((inside.guess >= 0) & (inside.right == 0)).sum())}
+    sure = inside.guess >= 0
+    return {"certain": inside.people_where(sure), "wrong": inside.people_where(sure & (inside.right == 0))}
 
 
 def _without_baseline(found: Finding) -> tuple[str, ...]:
@@ -51,4 +52,5 @@ def homogeneous_groups(release: Published) -> str:
     alike = np.bincount(pairs, minlength=len(size)) == 1
     people, among = int(size[alike].sum()), int((size > 0).sum())
     where = f"{int(alike.sum()):,} of {among:,} groups in which all have one value"
-    return f"Homogeneity: {people:,} of {release.rows:,} people are in {where}."
+    who = "people" if release.persons is None else f"rows (of {release.persons:,} people)"
+    return f"Homogeneity: {people:,} of {release.rows:,} {who} are in {where}."

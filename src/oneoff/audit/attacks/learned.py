@@ -40,7 +40,7 @@ def learned(scene: Scene) -> Finding:
     model = scene.option("model", "bayes")
     classifier = learn(scene.view, scene.columns, model, scene.rng())
     inside = scene.inside.take(scene.targets)
-    beliefs = _inside_beliefs(scene, classifier)[~scene.known[scene.sample]]
+    beliefs = _inside_beliefs(scene, classifier)[scene.asked]
     outside = scene.outside
     others = None if outside is None else best_guess(outside, classifier.beliefs(outside.codes))
     alone = best_guess(inside, classifier.beliefs(inside.codes)).rate.share

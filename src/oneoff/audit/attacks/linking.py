@@ -2,7 +2,8 @@
 
 Whoever knows a person's quasi-identifiers keeps the records that contain them, and of these the ones that leave every
 other person a record (Theorems 1 and 2: effective matches). One of them drawn by chance is right with one over their
-number. Where records show single values, the matches are the records that show the person's.
+number. Where records show single values, the matches are the records that show the person's. Somebody who has several
+rows is recognised when a record picked for any of them is one of hers: of a group she may have several.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from oneoff.audit.attacks.attacker import Scene
-from oneoff.audit.attacks.finding import Finding, Guesses
+from oneoff.audit.attacks.finding import BY_PERSON, Finding, Guesses
 from oneoff.audit.linking import containment, effective_matches, identity
 from oneoff.releases import Exact, Generalized
 from oneoff.table.arrays import Codes, Floats, Ints
+from oneoff.table.classes import look_alikes
 
 __all__ = ["linking", "nobody_placed"]
 
@@ -29,26 +31,44 @@ def linking(scene: Scene) -> Finding:
     """Figures: records a person could have, before and after those are left out that cannot be true."""
     rows = scene.anyone
     matches, effective, own, said = _found(scene, rows)
-    right: Floats = own / np.maximum(effective, 1)
+    right: Floats = np.minimum(own * _own_records(scene, rows) / np.maximum(effective, 1), 1.0)
+    person = None if scene.table.person is None else scene.table.person[rows]
     nobody = np.full(len(rows), -1, dtype=np.int32)
     figures: dict[str, float | int | str | None] = {
         "matches": float(matches.mean()),
         "effective_matches": None if _NOT_PRUNED in said else float(effective.mean()),
         "fewest": int(effective.min()),
-        "certain": int((right >= 1).sum()),
     }
+    guesses = Guesses(rows, nobody, 1 / np.maximum(effective, 1), nobody, right, person)
+    figures["certain"] = guesses.people_where(right >= 1)
     return Finding(
         "linking",
         _CLAIM,
-        Guesses(rows, nobody, 1 / np.maximum(effective, 1), nobody, right),
+        guesses,
         None,
-        1 / scene.table.rows,
-        scene.table.rows,
+        guesses.rate_of(_of_all(scene, rows)).share,
+        scene.table.people,
         None,
         baseline_is="picking any record",
         figures=figures,
-        warnings=(*said, *(() if scene.knows_groups else (_SOME,))),
+        warnings=(*said, *(() if scene.knows_groups else (_SOME,)), *(() if person is None else (BY_PERSON,))),
     )
+
+
+def _of_all(scene: Scene, rows: Ints) -> Floats:
+    """The part of all records that are those of whoever has the row."""
+    person = scene.table.person
+    many = np.ones(len(rows)) if person is None else np.bincount(person)[person[rows]]
+    return np.asarray(many / scene.table.rows)
+
+
+def _own_records(scene: Scene, rows: Ints) -> Floats:
+    """How many of the records that a row could have are those of its person: in groups all she has there, else hers."""
+    person, group = scene.table.person, scene.view.group
+    if person is None or group is None:
+        return np.ones(len(rows))
+    alike = look_alikes([person, group])
+    return np.where(group[rows] >= 0, np.bincount(alike)[alike[rows]], 1).astype(np.float64)
 
 
 def _found(scene: Scene, rows: Ints) -> tuple[Ints, Ints, Floats, tuple[str, ...]]:
@@ -80,8 +100,6 @@ def _in_boxes(scene: Scene, release: Generalized, rows: Ints) -> tuple[Ints, Int
 
 def _among_rows(scene: Scene, release: Exact, shown: Codes, rows: Ints) -> tuple[Ints, Ints, Floats]:
     """Records that show the very quasi-identifiers of a person; after masking, the own one need not be among them."""
-    from oneoff.table.classes import look_alikes
-
     both = look_alikes(list((np.concatenate((shown, scene.table.codes)) + 1).T))
     there, mine = both[: len(shown)], both[len(shown) :]
     many = np.bincount(there, minlength=int(both.max()) + 1)[mine[rows]]

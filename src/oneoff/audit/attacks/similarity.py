@@ -33,7 +33,7 @@ def similarity(scene: Scene) -> Finding:
     outside = None if others is None else _guessed(*others, near)
     found = compared(scene, "similarity", _CLAIM, inside, outside, figures={"neighbourhoods": len(near)})
     common = int((scene.view.totals @ near.T).argmax())
-    baseline = float(near[common, np.maximum(inside.true, 0)].mean())
+    baseline = inside.rate_of(near[common, np.maximum(inside.true, 0)]).share
     return _against(found, baseline)
 
 
@@ -56,6 +56,7 @@ def _guessed(people: People, shares: Floats, near: Flags) -> Guesses:
         mass.max(axis=1),
         people.values,
         right.astype(np.float64),
+        people.person,
     )
 
 

@@ -57,7 +57,7 @@ def structure(scene: Scene) -> Finding:
     figures: dict[str, float | int | str | None] = {
         "by_buckets": None if bucket is None else int((by_bucket >= 0).sum()),
         "by_graph": None if said else int((by_graph >= 0).sum()),
-        "wrong": int(((found.guess >= 0) & (found.right == 0)).sum()),
+        "wrong": found.people_where((found.guess >= 0) & (found.right == 0)),
     }
     finding = compared(scene, "structure", _CLAIM, found, None, figures=figures, warnings=(*said, _NO_OUTSIDE))
     return with_baseline(finding, 0.0, "naming nobody's value")
@@ -72,7 +72,7 @@ def _shown(release: Generalized) -> Codes:
 
 def _certain(people: People, guess: Codes) -> Guesses:
     right = ((guess >= 0) & (guess == people.values)).astype(np.float64)
-    return Guesses(people.row, guess, (guess >= 0).astype(np.float64), people.values, right)
+    return Guesses(people.row, guess, (guess >= 0).astype(np.float64), people.values, right, people.person)
 
 
 # --- buckets

@@ -51,7 +51,7 @@ def two_releases(scene: Scene) -> Finding:
     figures: dict[str, float | int | str | None] = {
         "this_alone": alone[0].rate.share,
         "other_alone": alone[1].rate.share,
-        "certain": int((both.max(axis=1, initial=0.0) > 1 - 1e-9).sum()),
+        "certain": alone[0].people_where(both.max(axis=1, initial=0.0) > 1 - 1e-9),
     }
     said = _INDEPENDENT if worlds is None else _EXACT.format(number_of_worlds(_totals(scene)))
     found = best_guess(inside, both)
@@ -90,7 +90,7 @@ def _multiplied(scene: Scene, other: Scene) -> Floats:
     both[known, scene.inside.values[rows][known]] = 1.0
     if scene.view.group is not None and scene.view.channel is None:
         both = shared_beliefs(scene.view, rows, both)
-    left: Floats = both[~scene.known[rows]]
+    left: Floats = both[scene.asked]
     return left
 
 
