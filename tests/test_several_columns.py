@@ -25,7 +25,6 @@ from oneoff.errors import (
     BadValue,
     DamagedRelease,
     MethodMismatch,
-    OneoffError,
     UnknownColumn,
     UnreachableGuarantee,
 )
@@ -131,6 +130,23 @@ def test_every_group_keeps_every_column_s_promise(method: str, data: st.DataObje
     for name, groups, prior in _shown(release, table):
         assert all(_keeps(model.for_column(name), table.of_column(name), group, prior) for group in groups), name
     assert oneoff.audit(release, table).holds
+
+
+@pytest.mark.parametrize("method", ["mondrian", "burel"])
+def test_a_column_can_have_a_promise_of_its_own_and_one_with_another(method: str) -> None:
+    table = _table(200)
+    model = parse("diag=l-diversity:2,stay=l-diversity:1.5,diag*stay=beta-likeness:3")
+    release = oneoff.anonymize(table, model, method=method, seed=1)
+    verdict = oneoff.audit(release, table)
+    assert verdict.holds
+    assert list(verdict.columns) == ["diag", "stay", "diag*stay"]
+    assert isinstance(release, Generalized)
+    for name, groups, prior in _shown(release, table):
+        assert all(keeps(model.for_column(name), group, prior) for group in groups)
+    pairs = Counter(release.to_polars().select("group", "diag", "stay").rows())
+    sizes, whole = Counter(release.to_polars()["group"]), Counter(release.to_polars().select("diag", "stay").rows())
+    for (group, *pair), count in pairs.items():
+        assert Fraction(count, sizes[group]) <= 4 * Fraction(whole[tuple(pair)], table.rows)
 
 
 @given(data=st.data())
@@ -305,6 +321,32 @@ def _rehash(described: dict[str, Any], path: Path, about: Path) -> None:
     about.write_text(json.dumps(described))
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda told: told.update(besides=None),
+        lambda told: told.update(besides=[7]),
+        lambda told: told["besides"][0].update(name="nobody"),
+        lambda told: told["besides"].append(told["besides"][0]),
+        lambda told: told.pop("besides"),
+        lambda told: told["besides"][0].update(values=[1, 1, 2, 3, 4, 5]),
+        lambda told: told["besides"][0].update(prior=[]),
+        lambda told: told["promises"][1].update(column="diag*nobody"),
+        lambda told: told["promises"][1].pop("column"),
+        lambda told: told["promises"].pop(),
+    ],
+)
+def test_a_description_that_makes_no_sense_is_damage(damage: Any, tmp_path: Path, without_pictures: None) -> None:
+    release = oneoff.anonymize(_table(120), "diag=l-diversity:2,stay=l-diversity:1.5", method="mondrian", seed=2)
+    release.write(tmp_path / "out")
+    about = tmp_path / "out/public/release.json"
+    described = json.loads(about.read_text())
+    damage(described)
+    about.write_text(json.dumps(described))
+    with pytest.raises(DamagedRelease):
+        oneoff.load_release(tmp_path / "out")
+
+
 def test_an_audit_finds_values_of_a_beside_column_under_other_people() -> None:
     table = _table(120)
     release = oneoff.anonymize(table, "k-anonymity:4", method="mondrian", seed=2)
@@ -446,8 +488,20 @@ def test_who_cannot_keep_promises_for_several_columns_says_who_can() -> None:
     with pytest.raises(MethodMismatch, match="sabre does not keep"):
         oneoff.anonymize(table, "t-closeness:0.5", method="sabre")
     assert oneoff.anonymize(table, "k-anonymity:5", method="transversal", seed=1).besides == ("stay",)
-    with pytest.raises(OneoffError):
+    with pytest.raises(MethodMismatch, match="anatomy does not keep"):
         oneoff.anonymize(table, "diag*stay=l-diversity:2", method="anatomy")
+
+
+def test_masked_records_carry_several_columns(tmp_path: Path, without_pictures: None) -> None:
+    table = _table(60)
+    release = oneoff.anonymize(table, "delta-probability:0.5", method="mutual-cover", seed=1, joint=True)
+    release.write(tmp_path / "out")
+    again = oneoff.load_release(tmp_path / "out", private=True)
+    assert again.besides == ("stay",)
+    assert oneoff.audit(again, table).holds
+    assert list(oneoff.utility(again, table).columns) == TWO
+    both = again.count("diag in ('flu') and stay in (2)")
+    assert both.low == both.high == int(((_people(60)["diag"] == "flu") & (_people(60)["stay"] == 2)).sum())
 
 
 def test_auto_takes_a_method_that_serves_several_columns() -> None:

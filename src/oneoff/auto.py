@@ -30,9 +30,11 @@ from oneoff.table import Attribute, Table
 from oneoff.table.bins import with_bins
 from oneoff.table.coarser import with_level, with_other
 
-__all__ = ["choose", "foretold", "large_groups"]
+__all__ = ["choose", "foretold", "large_groups", "many_values"]
 
 _RARE = 0.002  # of the rows: values that fewer have are proposed to be joined
+_LEVELS = 3  # of a hierarchy that are proposed
+_MANY = 200  # different sensitive values
 _LARGE = 500  # people in a group that tells a recipient next to nothing about its members
 
 
@@ -215,6 +217,21 @@ def large_groups(method: Method, model: Model, table: Table) -> str:
     )
 
 
+def many_values(model: Model, table: Table) -> str:
+    """What to say where hundreds of different values, each protected on its own, are rarely what a steward means."""
+    column = table.sensitive
+    if column is None or column.size <= _MANY or _identity_alone(model):
+        return ""
+    ways = [f"{said}{_then(model, coarser)}" for said, coarser in _coarser(table, column)]
+    if not ways:
+        return ""
+    what = "numbers" if column.kind == "numeric" else "values"
+    return (
+        f"{column.name!r} has {column.size:,} different {what}, and each is protected on its own, not those near it: "
+        f"{'; '.join(ways)}"
+    )
+
+
 def _ways_out(model: Model, table: Table) -> list[str]:
     """What would need smaller groups, or none, and what a typical count would then be off by with tallies."""
     column, most = table.sensitive, int(table.counts.max())
@@ -232,9 +249,12 @@ def _coarser(table: Table, column: Attribute) -> Iterator[tuple[str, Table]]:
     """Fewer values, by what the column is."""
     if column.kind == "numeric":
         yield "--bins 50 (bins=50 in read_table) would protect 50 ranges instead", with_bins(table, 50)
-    elif column.hierarchy is not None and column.hierarchy.height > 2:
-        coarse = with_level(table, 1)
-        yield f"--level 1 (level=1 in read_table) would protect {_size(coarse)} labels of its hierarchy", coarse
+    elif column.hierarchy is not None:
+        for level in range(1, min(column.hierarchy.height, _LEVELS + 1)):
+            coarse = with_level(table, level)
+            many = f"{_size(coarse)} labels of its hierarchy"
+            if _size(coarse) > 1:
+                yield f"--level {level} (level={level} in read_table) would protect {many}", coarse
     elif column.hierarchy is None and (table.counts < _RARE * table.rows).sum() > 1:
         below = math.ceil(_RARE * table.rows)
         coarse = with_other(table, below)

@@ -149,7 +149,9 @@ class Method:
         """
         about = [part.name for part in model.parts() if part.about != "identity"]
         as_one = not about or len(promised(model, table.sensitive_names)) == 1
-        return not table.besides or set(about) <= self.several or (as_one and self.form == "generalized")
+        if not table.besides or (about and set(about) <= self.several):
+            return True
+        return as_one and self.form in ("generalized", "masked")
 
     def refuse_several(self, table: Table, model: Model) -> None:
         if self.serves_columns(table, model):

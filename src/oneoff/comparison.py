@@ -36,6 +36,7 @@ class Comparison:
     learned       how often somebody is right about people in the release who learns from it which values go with which
                   quasi-identifiers; outside: about people who were held out; added: how much more often about those
                   in it. None without people held out, and without a sensitive column
+    column        the worst of several sensitive columns; empty where there is one
     suppressed    people left out as outliers
     """
 
@@ -61,6 +62,7 @@ class Comparison:
     seconds: float | None = None
     cpu_seconds: float | None = None
     suppressed: int = 0
+    column: str = ""
 
     @property
     def label(self) -> str:
@@ -158,5 +160,6 @@ def _run(
         added=None if learned is None or learned.difference is None else learned.difference.amount,
         seconds=outcome.seconds,
         cpu_seconds=cpu_seconds,
+        column=verdict.column,
         suppressed=outcome.release.suppressed,
     )

@@ -22,6 +22,7 @@ from oneoff.releases import Published
 from oneoff.releases.folder import load_release
 from oneoff.table import Table
 from oneoff.table.classes import look_alikes
+from oneoff.table.orders import declared_as
 from oneoff.table.read import read_table
 
 __all__ = ["Attacked", "attack", "attack_files"]
@@ -334,12 +335,10 @@ def _read(original: str, given: Mapping[str, Any]) -> Table:
 
 def _roles(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
     """How to read people who are to be compared with those of a table."""
-    kinds = {attribute.name: attribute.kind for attribute in table.quasi if attribute.hierarchy is None}
     return {
         "quasi": [attribute.name for attribute in table.quasi],
         "sensitive": list(table.sensitive_names) or None,
-        "numeric": [name for name, kind in kinds.items() if kind == "numeric"],
-        "categorical": [name for name, kind in kinds.items() if kind == "categorical"],
+        **(declared_as(table.quasi) | {name: given[name] for name in ("ordered", "dates") if name in given}),
         "hierarchies": {attribute.name: attribute.hierarchy for attribute in table.quasi if attribute.hierarchy},
         "missing": given.get("missing", "error"),
         "person": given.get("person"),

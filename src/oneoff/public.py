@@ -14,6 +14,7 @@ from oneoff.errors import BadValue, UnknownColumn, listing
 from oneoff.releases import Generalized, Published, Tallied, TalliedEach
 from oneoff.releases.folder import load_release
 from oneoff.table import Table
+from oneoff.table.orders import declared_as
 from oneoff.table.paths import is_file, is_folder
 from oneoff.table.read import read_table
 
@@ -57,8 +58,7 @@ def _roles(table: Table) -> dict[str, Any]:
     return {
         "quasi": [attribute.name for attribute in table.quasi],
         "sensitive": table.sensitive_names or None,
-        "numeric": [attribute.name for attribute in table.quasi if attribute.kind == "numeric"],
-        "categorical": [a.name for a in table.quasi if a.kind == "categorical" and a.hierarchy is None],
+        **declared_as(table.quasi),
         "hierarchies": {a.name: a.hierarchy for a in table.quasi if a.hierarchy is not None},
     }
 

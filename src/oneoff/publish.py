@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneoff.audit import Verdict, audit
-from oneoff.auto import choose, large_groups
+from oneoff.auto import choose, large_groups, many_values
 from oneoff.catalog import METHODS, RELEASES, Method
 from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files
@@ -42,7 +42,6 @@ Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
 MOST_ROWS = 5  # of a person, where nobody says how many: noise grows with them
-_MANY_NUMBERS = 200  # different sensitive numbers
 _INEXACT = (
     "with a seed whoever has it can draw the noise again, and noise is rounded where OpenDP's is exact: "
     "this run is for tests; publish one without a seed"
@@ -338,7 +337,7 @@ def _foreseen(order: _Order) -> list[str]:
 
 def _about_values(order: _Order, table: Table, model: Model) -> tuple[str, ...]:
     """What can be said of one sensitive column."""
-    return _many_numbers(table, model), large_groups(order.method, model, table), _unprotected(table, model)
+    return large_groups(order.method, model, table) or many_values(model, table), _unprotected(table, model)
 
 
 def _notices(order: _Order, foreseen: list[str], caution: str, plan: Plan) -> tuple[str, ...]:
@@ -365,19 +364,6 @@ def _unchanged(table: Table) -> list[str]:
                 f"their value with fewer than {SMALL - 1} others, so who knows it finds their record"
             )
     return said
-
-
-def _many_numbers(table: Table, model: Model) -> str:
-    """Thousands of different numbers, each a value of its own, are rarely what a steward means to protect."""
-    sensitive = table.sensitive
-    if sensitive is None or sensitive.kind != "numeric" or sensitive.size <= _MANY_NUMBERS:
-        return ""
-    if all(part.about == "identity" for part in model.parts()):
-        return ""
-    return (
-        f"{sensitive.name!r} has {sensitive.size:,} different numbers, and each is protected on its own, not those "
-        "near it; --bins 50 (bins=50 in read_table) would protect 50 ranges instead"
-    )
 
 
 def _nothing_promised(table: Table, model: Model) -> str:

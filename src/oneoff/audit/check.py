@@ -167,7 +167,11 @@ def _whole_table(prior: Any, attribute: Attribute, values: Codes) -> tuple[Attri
             hint="count the sensitive values of the whole table, of which this one is a part",
         )
     every = known + sorted(label for label, count in given.items() if count and label not in set(known))
+    if attribute.kind == "ordered" and len(every) > len(known):  # nobody knows where the others would be
+        attribute = replace(attribute, kind="categorical")
     labels = labels_in(every, attribute)
+    if attribute.kind == "ordered":
+        return attribute, values, np.array([given[label] for label in every], dtype=np.int64)
     order = np.argsort(labels if attribute.hierarchy is None else attribute.hierarchy.leaf_codes(labels), kind="stable")
     counts = np.array([given[every[place]] for place in order], dtype=np.int64)
     return replace(attribute, labels=labels[order]), _ranks(order)[values], counts

@@ -58,7 +58,7 @@ def _probes(sensitive: Attribute) -> dict[str, Model]:
         "delta-disclosure": DeltaDisclosure(1),
         "t-closeness": TCloseness(0),
     }
-    if sensitive.kind == "numeric":
+    if sensitive.has_order and not sensitive.has_missing:
         probes["t-closeness,ordered"] = TCloseness(0, "ordered")
     if sensitive.hierarchy is not None:
         probes["hierarchy-beta-likeness"] = HierarchyBetaLikeness(0).bind(sensitive)

@@ -50,6 +50,9 @@ def attack(
     categorical: options.Categorical = None,
     missing: options.SameMissing = None,
     rows: options.Rows = None,
+    ordered: options.Ordered = None,
+    dates: options.Dates = None,
+    prefix: options.Prefix = None,
     hierarchy: options.ReadHierarchy = None,
     person: options.Person = None,
     verbose: options.Verbose = False,
@@ -67,6 +70,9 @@ def attack(
         "missing": missing,
         "rows": rows,
         "hierarchies": options.pairs(hierarchy, "--hierarchy"),
+        "ordered": options.orders(ordered),
+        "dates": options.pairs(dates, "--dates"),
+        "prefix": options.names(prefix),
         "person": person,
     }
     who = Attacker(tuple(options.names(columns)) or None, knows_links, knows_values, knows=tuple(options.names(knows)))

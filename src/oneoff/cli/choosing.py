@@ -114,6 +114,9 @@ def compare(
     most_rows: options.MostRows = None,
     numeric: options.Numeric = None,
     categorical: options.Categorical = None,
+    ordered: options.Ordered = None,
+    dates: options.Dates = None,
+    prefix: options.Prefix = None,
     hierarchy: options.SameHierarchy = None,
     domains: options.Domains = None,
     missing: options.Missing = "error",
@@ -141,7 +144,8 @@ def compare(
         categorical=options.names(categorical), hierarchies=options.pairs(hierarchy, "--hierarchy"),
         missing=missing, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na),  # type: ignore[arg-type]
         decimal=decimal or ".", person=person, household=household, rows_are_people=rows_are_people,
-        per_person=per_person,
+        per_person=per_person, ordered=options.orders(ordered), dates=options.pairs(dates, "--dates"),
+        prefix=options.names(prefix),
     )  # fmt: skip
     most_rows = 1 if per_person == "one" else most_rows
     sizes = options.sizes(domains, "--domains")
@@ -177,6 +181,13 @@ def methods(
     print_lines([*adversary_lines(), "", _OPTIONS])
 
 
+def _several(method: Method) -> str:
+    """What it does about several sensitive columns."""
+    if method.several:
+        return "a promise for each"
+    return "as one" if method.form == "generalized" else "no"
+
+
 def _described(method: Method) -> list[str]:
     """A method in a few lines."""
     about = method.as_dict()
@@ -186,9 +197,10 @@ def _described(method: Method) -> list[str]:
         "makes": f"{method.output}{' (to compare with papers)' * method.comparator}",
         "stands against": about["stands_against"],
         "promises": ", ".join(about["promises"]) + needs,
+        "several columns": _several(method),
         "options": ", ".join(method.options) or "none",
     }
     lines = [method.name, f"  {method.summary}"]
     for label, text in rows.items():
-        lines += textwrap.wrap(f"  {label + ':':<16}{text}", WIDTH, subsequent_indent=" " * 18, break_on_hyphens=False)
+        lines += textwrap.wrap(f"  {label + ':':<17}{text}", WIDTH, subsequent_indent=" " * 19, break_on_hyphens=False)
     return [*lines, ""]

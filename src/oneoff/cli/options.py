@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ __all__ = [
     "Bins",
     "Categorical",
     "Csv",
+    "Dates",
     "Decimal",
     "Delimiter",
     "Domains",
@@ -45,12 +47,14 @@ __all__ = [
     "NaTexts",
     "NeededQuasi",
     "Numeric",
+    "Ordered",
     "OtherBelow",
     "OtherGuarantee",
     "Out",
     "Overwrite",
     "PerPerson",
     "Person",
+    "Prefix",
     "PublicHalf",
     "Quasi",
     "ReadHierarchy",
@@ -71,6 +75,7 @@ __all__ = [
     "na_texts",
     "name_or_names",
     "names",
+    "orders",
     "pairs",
     "read_columns",
     "sizes",
@@ -132,9 +137,19 @@ Categorical = Annotated[str | None, typer.Option(help="Columns to read as catego
 Hierarchy = Annotated[
     list[str] | None,
     typer.Option(
-        help="zip=zip.csv: generalize a column along its hierarchy (ARX files); with mutual-cover, which does not "
-        "generalize, it says how far apart values are."
+        help="zip=zip.csv: generalize a column along its hierarchy (ARX files), or along one that is made of its "
+        "values: zip=prefix, birth=date, age=interval:5,10,20; with mutual-cover, which does not generalize, it says "
+        "how far apart values are."
     ),
+]
+_ORDERED = "GenHealth=Poor,Fair,Good: categories with an order, from the least on, shown as ranges. Repeatable."
+Ordered = Annotated[list[str] | None, typer.Option(help=_ORDERED)]
+Dates = Annotated[
+    list[str] | None,
+    typer.Option(help="birth=month: read and publish dates by day, month, quarter or year. Repeatable."),
+]
+Prefix = Annotated[
+    str | None, typer.Option(help="Columns of codes, such as zip codes, to generalize by their first characters.")
 ]
 SameHierarchy = Annotated[list[str] | None, typer.Option(help="zip=zip.csv, as for anonymize.")]
 ReadHierarchy = Annotated[
@@ -300,6 +315,11 @@ def pairs(given: list[str] | None, flag: str) -> dict[str, str]:
     return found
 
 
+def orders(given: list[str] | None) -> dict[str, list[str]]:
+    """Values by column, as in GenHealth=Poor,Fair,"Good, or so"."""
+    return {name: next(csv.reader([text], skipinitialspace=True)) for name, text in pairs(given, "--ordered").items()}
+
+
 def sizes(given: list[str] | None, flag: str) -> dict[str, int]:
     """Whole numbers by name, as in age=79,gender=2."""
     texts = pairs([pair for text in given or [] for pair in names(text)], flag)
@@ -312,7 +332,7 @@ def sizes(given: list[str] | None, flag: str) -> dict[str, int]:
 def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `anonymize` under the names of a job; what was not given is None, False or empty."""
     effort = [] if given["effort"] is None else [f"effort={given['effort']}"]
-    lists = ("quasi", "identifiers", "keep", "numeric", "categorical")
+    lists = ("quasi", "identifiers", "keep", "numeric", "categorical", "prefix")
     as_given = ("guarantee", "missing", "bins", "level", "other_below",
                 "method", "seed", "seed_file", "rows", "encoding",
                 "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out",
@@ -323,6 +343,8 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "sensitive": name_or_names(given["sensitive"]),
         "hierarchies": pairs(given["hierarchy"], "--hierarchy"),
         "na": na_texts(given["na"]) if given["na"] else None,
+        "ordered": orders(given["ordered"]),
+        "dates": pairs(given["dates"], "--dates"),
         "options": pairs([*(given["option"] or []), *effort], "--option"),
         **{name: names(given[name]) for name in lists},
         **{name: given[name] for name in as_given},

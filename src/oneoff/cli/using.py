@@ -21,6 +21,7 @@ def utility(
     hierarchy: options.MeasuredHierarchy = None,
     domains: options.Domains = None,
     missing: options.SameMissing = None,
+    dates: options.Dates = None,
     rows: options.Rows = None,
     queries: Annotated[
         int | None, typer.Option(help="Also ask so many random COUNT and SUM queries, e.g. 1000; needs the table.")
@@ -38,7 +39,8 @@ def utility(
     if queries is None and (attributes is not None or seed is not None or weighted):
         raise BadValue("--attributes, --seed and --weighted are about queries", allowed="with --queries 1000, say")
     asked = None if queries is None else Queries(queries, attributes, seed, weighted)
-    reading, trees = {"missing": missing, "rows": rows}, options.pairs(hierarchy, "--hierarchy")
+    coarse = options.pairs(dates, "--dates")
+    reading, trees = {"missing": missing, "rows": rows, "dates": coarse}, options.pairs(hierarchy, "--hierarchy")
     measured, errors = measure_folder(folder, table, trees, reading, asked, options.sizes(domains, "--domains"))
     if as_json:
         print_json(measured.as_dict() | ({} if errors is None else {"queries": errors.as_dict()}))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from oneoff.errors import listing
-from oneoff.models import FPrivacy, Limits, Model, PerColumn, ValueCaps, parse
+from oneoff.models import FPrivacy, Limits, Model, PerColumn, ValueCaps, parse, promised
 from oneoff.models.adversary import Adversary
 from oneoff.models.joined import joined
 from oneoff.models.numbers import fraction_below, number_text
@@ -68,7 +68,7 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
     """The release that release.json and the published tables describe, once they agree with one another."""
     sensitive = read_sensitive(described["sensitive"])
     beside = [each for each in map(read_sensitive, described.get("besides", [])) if each is not None]
-    common = {
+    common: dict[str, Any] = {
         "method": str(described["method"]),
         "model": _model(described["promises"], [sensitive, *beside]),
         "sensitive": sensitive,
@@ -79,11 +79,20 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
         "suppressed": _suppressed(described),
         "besides": tuple(attribute.name for attribute in beside),
     }
+    _refuse_unpromised(common["model"], [attribute.name for attribute in (sensitive, *beside) if attribute is not None])
     if np.shape(described["prior"]) != (1 if sensitive is None else sensitive.size,):
         raise ValueError("the prior does not have a number of people for each sensitive value")
     release = kind(described["form"]).assemble(common, described, frames)
     _refuse_contradictions(release, described, frames)
     return release
+
+
+def _refuse_unpromised(model: Model, names: list[str]) -> None:
+    """Of several sensitive columns each is one, and has a promise."""
+    if len(set(names)) < len(names):
+        raise ValueError("release.json names a sensitive column twice")
+    if len(names) > 1 or isinstance(model, PerColumn):
+        promised(model, names)
 
 
 def _persons(described: dict[str, Any]) -> int | None:
@@ -122,7 +131,8 @@ def _refuse_contradictions(release: Published, described: dict[str, Any], frames
         raise ValueError("release.json lists sensitive values that do not occur")
     for attribute in (*release.quasi, *(each.sensitive for each in single if each.sensitive is not None)):
         place = attribute.labels if attribute.hierarchy is None else attribute.leaves
-        if len(place) != len(set(place.tolist())) or (place[:-1] > place[1:]).any():
+        falls = attribute.kind != "ordered" and (place[:-1] > place[1:]).any()
+        if len(place) != len(set(place.tolist())) or falls:
             raise ValueError(f"the values of {attribute.name!r} are listed twice or out of order")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,7 +55,7 @@ class Exact(Published):
         meant = np.ones(self.rows, dtype=np.bool_)
         for each in asked:
             j = self.place_of(each.column)
-            meant &= each.holds(self.quasi[j].labels)[self.codes[:, j]]
+            meant &= each.holds_for(self.quasi[j])[self.codes[:, j]]
         return meant
 
     @cached_property
@@ -76,4 +76,5 @@ class Exact(Published):
     def _describe_quasi(self) -> list[dict[str, Any]]:
         from oneoff.releases.columns import describe_exact
 
-        return [describe_exact(attribute) for attribute in self.quasi]
+        shown = (replace(a, labels=a.labels[np.unique(self.codes[:, j])]) for j, a in enumerate(self.quasi))
+        return [describe_exact(attribute) for attribute in shown]

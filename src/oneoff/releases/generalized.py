@@ -28,9 +28,10 @@ from oneoff.releases.cells import Cells, NumericAs
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.microdata import ABOUT, PlainRows, draw_rows, read_rows, rows_table
 from oneoff.releases.nodes import Nodes
+from oneoff.releases.ordered import OrderedRanges
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import missing, reading
-from oneoff.releases.published import Published, with_values
+from oneoff.releases.published import Published, with_column, with_values
 from oneoff.releases.ranges import Ranges
 from oneoff.releases.sets import Sets
 from oneoff.releases.tallies import (
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CELLS", "Generalized", "cells_of_groups", "generalize", "generalize_each", "load_graph"]
 
-CELLS: dict[str, type[Cells]] = {kind.shown_as: kind for kind in (Ranges, Sets, Nodes)}
+CELLS: dict[str, type[Cells]] = {kind.shown_as: kind for kind in (Ranges, OrderedRanges, Sets, Nodes)}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -87,14 +88,8 @@ class Generalized(Published):
 
     def _of_column(self, name: str) -> Generalized:
         columns = ValueColumns(self.sensitive, self.values, self.keep, self.kept, self.besides)
-        own = columns.of_column(name)
-        assert own.sensitive is not None
-        return replace(
-            self,
-            **own._asdict(),
-            counts=np.bincount(own.values, minlength=own.sensitive.size).astype(np.int64),
-            plain=None if self.plain is None else self.plain.of_column(columns, name),
-        )
+        plain = None if self.plain is None else self.plain.of_column(columns, name)
+        return replace(self, **with_column(columns, name), plain=plain)
 
     def _shape(self) -> str:
         return "no groups" if self.group is None else f"{self.boxes} groups"
@@ -187,10 +182,15 @@ class Generalized(Published):
 
     def _describe_quasi(self, attribute: Attribute, cells: Cells) -> dict[str, Any]:
         """Of a node only texts are shown, but tallies count values, which may be of another type."""
-        from oneoff.releases.columns import type_name
+        from oneoff.releases.columns import order_of, type_name
 
         named = {"name": attribute.name, "kind": attribute.kind, "shown_as": cells.shown_as}
-        return named | cells.describe(attribute) | ({} if self.tallies is None else {"type": type_name(attribute)})
+        return (
+            named
+            | order_of(attribute)
+            | cells.describe(attribute)
+            | ({} if self.tallies is None else {"type": type_name(attribute)})
+        )
 
     @classmethod
     def assemble(
@@ -241,7 +241,7 @@ class Generalized(Published):
         return replace(self, graph=graph)
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        people, asked = self._meant(asked, wanted)
+        people, asked = self._wanted_in_boxes(asked, wanted)
         if self.tallies is not None:
             return estimate(self.tallies, self._asked(asked), people)
         part = self._part(asked)
@@ -249,19 +249,22 @@ class Generalized(Published):
         low, high = float(people[part >= 1].sum()), float(people[part > 0].sum())
         return Estimate(raw, raw, None, low, high, True)
 
-    def _meant(self, asked: Sequence[Condition], wanted: Flags) -> tuple[Ints, list[Condition]]:
-        """How many of each box have wanted values, all of which a record shows together; and what else is asked."""
+    def _wanted_in_boxes(self, asked: Sequence[Condition], wanted: Flags) -> tuple[Ints, list[Condition]]:
+        """How many people of each box have the sensitive values asked for, which records show together, and what is
+        asked beyond these."""
         meant = wanted[self.values]
         for each in asked:
             if each.column in self.besides:
-                meant = meant & each.holds(self._labels_of(each.column))[self._of_column(each.column).values]
-        others = [each for each in asked if each.column not in self.besides]
-        return np.bincount(self.box[meant], minlength=self.boxes), others
+                beside = self._of_column(each.column)
+                assert beside.sensitive is not None
+                meant = meant & each.holds_for(beside.sensitive)[beside.values]
+        people = np.bincount(self.box[meant], minlength=self.boxes)
+        return people, [each for each in asked if each.column not in self.besides]
 
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """As `_count`, with what those weigh who are meant in a group; which of its people these are is chance."""
         assert self.weights is not None
-        (people, asked), size = self._meant(asked, wanted), self.people_in_box
+        (people, asked), size = self._wanted_in_boxes(asked, wanted), self.people_in_box
         if self.tallies is None:
             part = self._part(asked)
             meant = people * part, np.where(part >= 1, people, 0), np.where(part > 0, people, 0)
@@ -291,7 +294,7 @@ class Generalized(Published):
         codes: dict[int, Flags] = {}
         for each in asked:
             j = self.place_of(each.column)
-            holds = each.holds(self.quasi[j].labels)
+            holds = each.holds_for(self.quasi[j])
             codes[j] = codes[j] & holds if j in codes else holds
         return codes
 
@@ -434,4 +437,6 @@ def cells_of_groups(attribute: Attribute, codes: Codes, members: Ragged, numeric
 def _way(attribute: Attribute, numeric_as: NumericAs) -> str:
     if attribute.hierarchy is not None:
         return Nodes.shown_as
-    return Sets.shown_as if attribute.kind == "categorical" else numeric_as
+    if not attribute.has_order or numeric_as == "set":
+        return Sets.shown_as
+    return Ranges.shown_as if attribute.kind == "numeric" else OrderedRanges.shown_as

@@ -21,13 +21,14 @@ from oneoff.releases.weights import CellWeights
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.held_out import inside, others_among
+from oneoff.table.table import ValueColumns
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
-__all__ = ["PrivateFiles", "Published", "of_people", "renamed", "with_values"]
+__all__ = ["PrivateFiles", "Published", "of_people", "renamed", "with_column", "with_values"]
 
 PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
 
@@ -224,7 +225,7 @@ class Published(ABC):
         wanted = np.ones(len(self.counts), dtype=np.bool_)
         for each in about_value:
             assert self.sensitive is not None
-            wanted &= each.holds(self.sensitive.labels)
+            wanted &= each.holds_for(self.sensitive)
         count = self._weigh if weighted else self._count
         return count([each for each in asked if each not in about_value], wanted)
 
@@ -308,6 +309,14 @@ def with_values(table: Table, person: Ints) -> dict[str, Any]:
     """The same for a release whose records show true sensitive values, and the columns that travel with them."""
     kept = None if table.kept is None else table.kept[person]
     return of_people(table, person) | {"values": table.values[person], "keep": table.keep, "kept": kept}
+
+
+def with_column(columns: ValueColumns, name: str) -> dict[str, Any]:
+    """What becomes of a release whose records show true values, when it is seen with one sensitive column only."""
+    own = columns.of_column(name)
+    assert own.sensitive is not None
+    counts = np.bincount(own.values, minlength=own.sensitive.size).astype(np.int64)
+    return own._asdict() | {"counts": counts}
 
 
 def renamed(attribute: Attribute, known: Attribute) -> Codes:

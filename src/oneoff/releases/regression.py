@@ -220,7 +220,7 @@ def _features(quasi: Sequence[Attribute], tallies: ColumnTallies) -> tuple[Float
     most, made = max(2, _MOST_FEATURES // len(quasi)), []
     for attribute, counts in zip(quasi, tallies.columns, strict=True):
         share = np.bincount(counts.value, counts.count, attribute.size) / tallies.size.sum()
-        line = attribute.kind == "numeric" and attribute.size > _KNOTS
+        line = attribute.has_order and attribute.size > _KNOTS
         marks = _broken_line(share, min(_KNOTS, most)) if line else _marks(share, most)
         mean = share @ marks
         made.append((marks - mean) / np.maximum(mean * (1 - mean), 1e-9) ** 0.25)

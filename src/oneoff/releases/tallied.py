@@ -241,12 +241,12 @@ class Tallied(Published):
             raise ValueError("the prior in release.json is not that of counts.parquet")
         self.refuse_other_fields()
         refuse_other_tallies(self.quasi, self.tallies, self.codes)
+        if self.weights is not None and self.row_weight is not None:
+            self.weights.refuse_other(self.row_weight, self.tallies.size)
 
     def refuse_other_fields(self) -> None:
         if not 0 <= int(self.field.min()) <= int(self.field.max()) == self.fields - 1 or (self.people == 0).any():
             raise ValueError("cells.parquet and counts.parquet do not have the same fields")
-        if self.weights is not None and self.row_weight is not None:
-            self.weights.refuse_other(self.row_weight, self.tallies.size)
 
     # --- counting
 
@@ -326,7 +326,7 @@ class Tallied(Published):
         found: dict[int, Flags] = {}
         for each in asked:
             j = self.place_of(each.column)
-            holds = each.holds(self.quasi[j].labels)
+            holds = each.holds_for(self.quasi[j])
             found[j] = found[j] & holds if j in found else holds
         return found
 

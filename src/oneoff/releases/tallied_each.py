@@ -179,6 +179,10 @@ class TalliedEach(Published):
             row_weight=self.row_weight, part=Part(counted.epsilon, parts, summed),
         )  # fmt: skip
 
+    def _attribute(self, name: str) -> Attribute:
+        whole = self.counted_with(name)
+        return whole.attributes[whole.names.index(name)]
+
     @cached_property
     def _each(self) -> tuple[Tallied, ...]:
         """All that was counted, as releases."""
@@ -299,7 +303,7 @@ class TalliedEach(Published):
         values = {self.sensitive_names[0]: wanted}
         for each in asked:
             if each.column in self.besides:
-                holds = each.holds(self._labels_of(each.column))
+                holds = each.holds_for(self._attribute(each.column))
                 values[each.column] = values[each.column] & holds if each.column in values else holds
         known = [each for each in asked if each.column not in self.besides]
         about = [(each, counted.wanted(values)) for each, counted in zip(self._each, self.counted, strict=True)]

@@ -69,7 +69,8 @@ def _brief(verdict: Verdict) -> Iterator[str]:
     if verdict.unjudged:
         return
     yield from _problems(verdict, _FEW)
-    yield from [remark for remark in verdict.remarks if remark != LEARNT][:1]  # the others with all that was measured
+    first = 2 if verdict.knowing else 1  # the others with all that was measured
+    yield from [remark for remark in verdict.remarks if remark != LEARNT][:first]
     yield ""
     yield from itertools.islice(_promised(verdict), _FEW)
     if len(verdict.parts) > _FEW:

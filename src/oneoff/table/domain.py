@@ -68,10 +68,25 @@ def _of_columns(given: Any, table: Table) -> dict[str, Any]:
 def _over(labels: list[Any], table: Table, sensitive: Attribute) -> Table:
     found = labels_in(labels, sensitive)
     tree = sensitive.hierarchy
-    order = np.argsort(found if tree is None else tree.leaf_codes(found), kind="stable")
+    if sensitive.kind == "ordered":
+        order = np.arange(len(labels))
+        _refuse_other_order(labels, sensitive)
+    else:
+        order = np.argsort(found if tree is None else tree.leaf_codes(found), kind="stable")
     place = {labels[i]: code for code, i in enumerate(order.tolist())}
     codes = np.array([place.get(label, 0) for label in plain_labels(sensitive.labels)], dtype=np.int32)
     return replace(table, sensitive=replace(sensitive, labels=found[order]), values=codes[table.values])
+
+
+def _refuse_other_order(labels: list[Any], sensitive: Attribute) -> None:
+    known = sensitive.labels.tolist()
+    listed = [label for label in labels if label in known]
+    if listed != known:
+        raise BadValue(
+            f"the domain lists the values of {sensitive.name!r} in another order than they have",
+            allowed=listing(known, limit=20),
+            got=listing(listed, limit=20),
+        )
 
 
 def is_domain_file(given: Any) -> bool:

@@ -32,7 +32,7 @@ __all__ = [
     "joined_names",
 ]
 
-Kind = Literal["numeric", "categorical"]
+Kind = Literal["numeric", "categorical", "ordered"]
 
 MISSING_LABEL = "(missing)"  # what missing values are called where they count as a value of their own
 MOST_COMBINATIONS = 100_000  # of values of several columns that are protected as one
@@ -43,8 +43,9 @@ class Attribute:
     """The domain of one column: what its codes 0..m-1 stand for.
 
     `labels` holds the distinct values that occur. They ascend; with a hierarchy they follow its leaves from left to
-    right, so that the values under any node are neighbours. `kind` says how the column is generalized: a numeric one
-    to ranges, a categorical one to sets or, with a hierarchy, to its nodes.
+    right, so that the values under any node are neighbours, and ordered categories are in the order they were given.
+    `kind` says how the column is generalized: a numeric one to ranges, ordered categories to ranges of their order, a
+    categorical one to sets or, with a hierarchy, to its nodes.
     """
 
     name: str
@@ -59,6 +60,16 @@ class Attribute:
     def size(self) -> int:
         """How many distinct values occur."""
         return len(self.labels)
+
+    @property
+    def has_order(self) -> bool:
+        """Do its values have an order that means something, so that ranges of them are shown?"""
+        return self.kind != "categorical"
+
+    @property
+    def has_missing(self) -> bool:
+        """Is a missing value one of its values? In an order it comes last, which says nothing about it."""
+        return self.labels.dtype.kind == "O" and MISSING_LABEL in self.labels.tolist()
 
     @cached_property
     def scaled(self) -> Floats:
@@ -343,6 +354,9 @@ def _compact(attributes: tuple[Attribute, ...], codes: Codes) -> tuple[tuple[Att
     for attribute, column in zip(attributes, codes.T, strict=True):
         occurs = np.bincount(column + 1, minlength=attribute.size + 1)[1:] > 0
         place = np.append(np.cumsum(occurs) - 1, -1).astype(np.int32)
-        found.append(replace(attribute, labels=attribute.labels[occurs]))
+        tree = attribute.hierarchy
+        if tree is not None and tree.made and not occurs.all():
+            tree = tree.only(attribute.leaves[occurs])
+        found.append(replace(attribute, labels=attribute.labels[occurs], hierarchy=tree))
         columns.append(place[column])
     return tuple(found), np.ascontiguousarray(np.stack(columns, axis=1)) if columns else codes

@@ -127,13 +127,13 @@ def _some_of(size: int, chosen: Ints, rng: np.random.Generator) -> Flags:
 
 def _predicates(attribute: Attribute, queries: int, rng: np.random.Generator) -> Flags:
     """[predicate, code]: the codes that so many random predicates allow."""
-    if attribute.kind != "numeric":
+    if not attribute.has_order:
         return _some_of(attribute.size, rng.integers(1, attribute.size + 1, queries), rng)
     value, comparison = rng.integers(0, attribute.size, queries), rng.integers(0, len(_COMPARISONS), queries)
     allowed = np.empty((queries, attribute.size), dtype=np.bool_)
     for number, compare in enumerate(_COMPARISONS):
         with_it = comparison == number
-        allowed[with_it] = compare(np.arange(attribute.size), value[with_it, None])  # codes ascend as the numbers do
+        allowed[with_it] = compare(np.arange(attribute.size), value[with_it, None])  # codes ascend as the values do
     return allowed
 
 

@@ -50,7 +50,7 @@ def measure(release: Generalized, table: Table | None, by: Yardsticks) -> Utilit
 
 
 def _range_loss(attribute: Attribute, cells: Cells, size: float | None) -> Floats:
-    ends = None if attribute.kind == "categorical" else cells.ends()
+    ends = cells.ends() if attribute.has_order else None
     if ends is None:
         return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
     part: Floats = attribute.scaled[ends[1]] - attribute.scaled[ends[0]]
@@ -80,7 +80,7 @@ def _information_loss(attribute: Attribute, cells: Cells, tree: Hierarchy | None
     if along is not None:
         under = cells.leaves_under(attribute, along)
         return np.where(under > 1, under / along.leaf_count, 0.0)
-    if attribute.kind == "numeric":
+    if attribute.has_order:
         return _range_loss(attribute, cells, None)
     return (cells.values_shown(attribute) > 1).astype(np.float64)
 

@@ -42,9 +42,9 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
 
 
 def _spread(attribute: Attribute, counts: Counts, domain: float | None) -> Floats:
-    """How much of its domain each cell spans: numbers by width, categories by how many of them occur."""
+    """How much of its domain each cell spans: numbers by width, an order by rank, others by how many occur."""
     low, high = counts.value[counts.start[:-1]], counts.value[counts.start[1:] - 1]
-    if attribute.kind == "numeric":
+    if attribute.has_order:
         wide = np.asarray(attribute.scaled[high] - attribute.scaled[low])
         return wide if domain is None else wide * attribute.span / max(domain - 1, 1)
     return (counts.distinct - 1) / max((domain or attribute.size) - 1, 1)

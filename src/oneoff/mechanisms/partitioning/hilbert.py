@@ -72,7 +72,7 @@ def hilbert_order(table: Table, rng: np.random.Generator, *, common_first: bool 
 def axis(table: Table, j: int) -> Ints:
     """The place of each code among all codes of an attribute: plain categories by how common they are, others as is."""
     attribute = table.quasi[j]
-    if attribute.kind == "numeric" or attribute.hierarchy is not None:
+    if attribute.has_order or attribute.hierarchy is not None:
         return np.arange(attribute.size)
     place = np.empty(attribute.size, dtype=np.int64)
     place[np.argsort(-np.bincount(table.codes[:, j], minlength=attribute.size), kind="stable")] = np.arange(
