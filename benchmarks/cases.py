@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import recipients
 from case import Block, Case
@@ -73,6 +74,18 @@ BLOCKS = {
         "A million rows",
         "The Mexican COVID-19 table has few distinct quasi-identifiers (8,061 combinations), the generated sample "
         "has many; the sample needs no file and is measured everywhere.",
+    ),
+    "values": Block(
+        "Hundreds of sensitive values: 163,000 generated people, 515 occupations, 8 quasi-identifiers",
+        "`oneoff anonymize` from start to exit for beta-likeness:1 with every method that serves it, and for other "
+        "promises; the rarest occupation has a handful of people. heterogeneous and anatomy refuse before the work. "
+        "`salaries`: 873 different numbers instead.",
+    ),
+    "shapes": Block(
+        "Wide and long tables",
+        "`oneoff anonymize` from start to exit on generated tables: 100,000 people with 60 quasi-identifiers; 500,000 "
+        "with 100,000 postcodes, as they are and with a hierarchy of prefixes (`tree`), or as the only "
+        "quasi-identifier; 5 million with 8; 100,000 rows of 71,000 persons.",
     ),
     "start": Block(
         "Starting up",
@@ -282,6 +295,44 @@ def _million() -> Iterator[Case]:
         yield Case("million", f"{table} {method} {promise} 1M", "anonymize", given)
 
 
+def _values() -> Iterator[Case]:
+    floors = {"cpu": 60.0, "mb": 1500.0}
+    asked = [(method, "beta-likeness:1") for method in _SERVE_LIKENESS]
+    asked += [("tallies", "l-diversity:2"), ("mondrian", "l-diversity:2"), ("mondrian", "k-anonymity:10")]
+    asked += [("mondrian", "t-closeness:0.2"), ("sabre", "t-closeness:0.2")]
+    for method, promise in asked:
+        given = {"shape": "workers", "method": method, "guarantee": promise}
+        yield Case("values", f"values {method} {promise}", "shaped", given, floors)
+    for method in ("tallies", "mondrian"):
+        given = {"shape": "salaries", "method": method, "guarantee": "beta-likeness:1"}
+        yield Case("values", f"values {method} beta-likeness:1 salaries", "shaped", given, floors)
+
+
+_SERVE_LIKENESS = (
+    "tallies", "transversal", "mondrian", "dmondrian", "hilbert", "burel", "packing", "perturbation", "privbayes",
+    "exact-size", "multi-size", "two-size", "anatomy", "heterogeneous", "baseline",
+)  # fmt: skip
+_BOTH = "beta-likeness:3+k-anonymity:10"
+
+
+def _shapes() -> Iterator[Case]:
+    asked = [("auto", "k-anonymity:10"), ("auto", _BOTH), ("mondrian", _BOTH)]
+    shapes: dict[str, dict[str, Any]] = {
+        "wide": {"shape": "wide"},
+        "postcodes": {"shape": "postcodes"},
+        "postcodes tree": {"shape": "postcodes", "tree": "postcode"},
+        "postcode alone": {"shape": "postcodes", "quasi": ["postcode"]},
+        "age alone": {"shape": "postcodes", "quasi": ["age"]},
+        "long": {"shape": "long"},
+    }
+    for name, shape in shapes.items():
+        for method, promise in asked:
+            given = {**shape, "method": method, "guarantee": promise}
+            yield Case("shapes", f"shapes {name} {method} {promise}", "shaped", given, slow=name == "long")
+    given = {"shape": "encounters", "method": "auto", "guarantee": _BOTH}
+    yield Case("shapes", f"shapes encounters auto {_BOTH}", "shaped", given, {"cpu": 30.0})
+
+
 def _start() -> Iterator[Case]:
     yield Case("start", "start help", "show_help", {}, {"wall": 0.5})
     compiling = "start first release, compiling"
@@ -301,7 +352,7 @@ def _rivals() -> Iterator[Case]:
 
 CASES = (
     *recipients.cases(), *_census(), *_files(), *_adult(), *_each(), *_groups(), *_growth(), *_likeness(),
-    *_buckets(), *_cover(), *_million(), *_start(), *_rivals(),
+    *_buckets(), *_cover(), *_million(), *_values(), *_shapes(), *_start(), *_rivals(),
 )  # fmt: skip
 
 REFERENCES = (

@@ -22,6 +22,7 @@ from boosting import boost
 from clock import SLICE, Figures, clock, peak_mb
 from counting import count
 from guessing import guess
+from shapes import shaped
 from sources import TABLES, frame_of, rest_of, table_of
 
 __all__ = ["VERBS"]
@@ -276,6 +277,7 @@ VERBS: dict[str, Callable[..., Figures]] = {
         verify,
         show_help,
         first_release,
+        shaped,
         check,
         count,
         boost,

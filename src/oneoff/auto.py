@@ -26,11 +26,12 @@ from oneoff.catalog import METHODS, Method, named
 from oneoff.errors import OneoffError, listing
 from oneoff.mechanisms.tallies import usable_epsilon
 from oneoff.models import LDiversity, Model, Prior, by_column
+from oneoff.releases import Published, Tallied, TalliedEach
 from oneoff.table import Attribute, Table
 from oneoff.table.bins import with_bins
 from oneoff.table.coarser import with_level, with_other
 
-__all__ = ["choose", "foretold", "large_groups", "many_values"]
+__all__ = ["choose", "foretold", "foretold_of", "large_groups", "many_values"]
 
 _RARE = 0.002  # of the rows: values that fewer have are proposed to be joined
 _LEVELS = 3  # of a hierarchy that are proposed
@@ -187,11 +188,23 @@ def foretold(method: str, model: Model, table: Table) -> float | None:
 
 def foretold_each(model: Model, table: Table) -> dict[str, float] | None:
     """The same of tallies, for everything that they count with noise of its own."""
-    usable = usable_epsilon(table, model)
+    usable, rows = usable_epsilon(table, model), table.rows_per_person
     if usable is None:
         return None
-    spread, rows = 1.4 * table.rows**-0.48, table.rows_per_person
-    return {name: float(spread * m**0.36 * min(epsilon / rows, 3.0) ** -0.35) for name, (m, epsilon) in usable.items()}
+    return {name: _with_tallies(table.rows, values, epsilon / rows) for name, (values, epsilon) in usable.items()}
+
+
+def foretold_of(release: Published) -> float | None:
+    """The same of a release, from its public half alone; None but for tallies, whose epsilon says it all."""
+    if isinstance(release, TalliedEach):
+        return max(foretold_of(release.of_column(name)) or 0.0 for name in release.sensitive_names)
+    if not isinstance(release, Tallied):
+        return None
+    return _with_tallies(release.rows, len(release.counts), release.of_a_row)
+
+
+def _with_tallies(people: int, values: int, epsilon: float) -> float:
+    return float(1.4 * people**-0.48 * values**0.36 * min(epsilon, 3.0) ** -0.35)
 
 
 def large_groups(method: Method, model: Model, table: Table) -> str:

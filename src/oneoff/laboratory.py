@@ -59,6 +59,9 @@ class Attacked:
                 return finding
         raise KeyError(name)
 
+    def _repr_html_(self) -> str:
+        return "".join(finding._repr_html_() for finding in self)
+
     def lines(self, verbose: bool = False) -> list[str]:
         """A table, the attack that finds out most in a sentence, and notes; verbose: all sentences, rates by value, and
         why attacks were not tried."""
@@ -165,6 +168,7 @@ def attack(
     control    people who are not in the release; those held out when it was made by default
     attacker   what she knows: `oneoff.Attacker(columns=..., knows_links=..., knows_values=..., knows=...)`
     earlier    another release of the same people
+    seed       which people are looked at, where they are a sample
     most       how many people are looked at; of more, a sample
     options    of single attacks, e.g. model="trees" for learned
     """

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneoff.advice import many_categories, many_columns
 from oneoff.audit import Verdict, audit
 from oneoff.auto import choose, large_groups, many_values
 from oneoff.catalog import METHODS, RELEASES, Method
 from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing, nearest, whole_number
-from oneoff.folder import private_files
+from oneoff.folder import private_files, public_pages
 from oneoff.models import Counts, Model, Prior, bound, by_column, parse, prior_of
 from oneoff.outcome import Outcome
 from oneoff.plans import Channel, Cover, Links, Network, Partition, Tallies, Tally
@@ -154,6 +155,7 @@ def publish(
             held_out=parts.left_out,
             outliers=parts.suppressed,
             private_half=lambda: private_files(outcome),
+            public_pages=public_pages,
             broken="" if verdict.holds else verdict.sentence(),
         ),
         verdict=verdict,
@@ -329,6 +331,8 @@ def _foreseen(order: _Order) -> list[str]:
     told = (
         *_unchanged(table),
         *(text for single, own in by_column(table, model) for text in _about_values(order, single, own)),
+        many_columns(order.method, model, table),
+        many_categories(order.method, table),
         _nothing_promised(table, model),
         order.said(order.method.forewarn),
     )

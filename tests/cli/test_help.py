@@ -36,7 +36,14 @@ COMMANDS = {
     ],
     "utility": [
         "--table", "--hierarchy", "--dates", "--domains", "--missing", "--rows", "--queries", "--attributes", "--seed",
-        "--weighted", "--verbose", "--json",
+        "--weighted", "--workload", "--target", "--model", "--test", "--verbose", "--json",
+    ],
+    "sweep": [
+        "--guarantee", "--methods", "--quasi", "--sensitive", "--target", "--model", "--workload", "--repeat",
+        "--hold-out", "--out", "--identifiers", "--person", "--household", "--rows-are-people", "--per-person",
+        "--most-rows", "--numeric", "--categorical", "--hierarchy", "--ordered", "--dates", "--prefix", "--missing",
+        "--bins", "--max-suppressed", "--seed",
+        "--seed-file", "--rows", "--encoding", "--delimiter", "--decimal", "--na", "--json",
     ],
     "query": ["--weighted", "--json"],
     "methods": ["--json"],

@@ -260,6 +260,24 @@ def test_coil(method: str, guarantee: str, most: float, data_dir: Path, tmp_path
         assert shell(command, out).status == status
 
 
+# --- which parameter? -------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_of_adult_says_what_beta_costs(adult: tuple[str, ...]) -> None:
+    given = ("--guarantee", "beta-likeness:0.5,4+k-anonymity:10", "--methods", "tallies", "--target", "occupation",
+             "--model", "logistic", "--workload", "sets", "--rows", 12000, "--seed", 1, "--json")  # fmt: skip
+    found = shell("sweep", *adult, *given).json
+    strict, loose = found["points"]
+    assert strict["holds"]
+    assert loose["holds"]
+    for name in ("count_error", "workload_error"):
+        assert strict[name]["mean"] > loose[name]["mean"]
+    assert strict["count_error"]["mean"] < found["overall_error"]
+    assert found["overall"]["accuracy"] < strict["accuracy"]["mean"] < loose["accuracy"]["mean"]
+    assert loose["accuracy"]["mean"] > found["original"]["accuracy"] - 0.04
+    assert abs(loose["added"]["mean"]) < 0.04
+
+
 # --- several sensitive columns ---------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from oneoff.errors import Defect, OneoffError
 from oneoff.inspection import verify_folder
 from oneoff.releases.description import describe
 from oneoff.table.read import read_frame
+from oneoff.utility.workloads import asked_in_file
 from tests.command_line import oneoff as shell
 from tests.fuzz import seeds
 from tests.fuzz.holds import obviously_holds
@@ -191,6 +192,26 @@ def query(given: tuple[str, Any], place: Path) -> None:
         raise Found(f"the answer is {answer}")
 
 
+# --- files of questions
+
+
+def workloads() -> st.SearchStrategy[tuple[str, bytes]]:
+    lines = "\n".join(seeds.QUESTIONS).encode()
+    marked = b"where,name\n" + b"\n".join(b'"' + text.encode() + b'",x' for text in seeds.QUESTIONS)
+    content = st.one_of(torn(lines), torn(marked), st.binary(max_size=60))
+    return st.tuples(st.sampled_from(["txt", "csv"]), content)
+
+
+def workload(given: tuple[str, bytes], place: Path) -> None:
+    """A file of questions is asked whole, or refused."""
+    kind, content = given
+    path = place / f"own.{kind}"
+    path.write_bytes(content)
+    asked = attempt(lambda: list(asked_in_file(path, seeds.table())))
+    if asked is not None and sum(map(len, asked)) == 0:
+        raise Found("nothing is asked")
+
+
 # --- jobs
 
 _KEYS = [line.split(" ")[0] for line in seeds.JOB.splitlines() if " = " in line] + ["bins", "raw_csv", "overwrite"]
@@ -266,6 +287,7 @@ TARGETS = {
         Target("load", damaged_releases, load),
         Target("verify", forged_releases, verify),
         Target("query", questions, query),
+        Target("workload", workloads, workload),
         Target("job", jobs, job),
         Target("csv", text_files, csv),
     )

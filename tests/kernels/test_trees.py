@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneoff.kernels.trees import cut_tree
+from oneoff.kernels.trees import MANY, _among_categories, cut_tree
 from oneoff.mechanisms.uniform import _axes
 from oneoff.table import Table
 from oneoff.table.arrays import offsets
@@ -93,3 +93,28 @@ def test_people_with_equal_quasi_identifiers_stay_together_and_order_does_not_ma
     backwards, _, _ = cut(table, 2, row=np.arange(table.rows, dtype=np.int32)[::-1])
     forwards, _, _ = cut(table, 2)
     assert {frozenset(each.tolist()) for each in forwards} == {frozenset(each.tolist()) for each in backwards}
+
+
+def test_very_many_categories_are_halved_and_not_taken_away_one_by_one() -> None:
+    """Otherwise all people are looked at once for every category; of a few, the best cut is taken as it is."""
+    for many in (MANY, MANY + 1):
+        count = np.arange(2 * many, many, -1)
+        _, at = _among_categories(count, np.arange(many), many, int(count.sum()), 2)
+        left = count[:at].sum() / count.sum()
+        assert (at == 1) if many == MANY else (1 / 8 <= left <= 7 / 8)
+
+
+def test_a_category_that_most_people_have_is_taken_away_from_very_many_others() -> None:
+    count = np.concatenate([[9_000], np.full(MANY, 2)])
+    _, at = _among_categories(count, np.arange(len(count)), len(count), int(count.sum()), 2)
+    assert at == 1
+
+
+def test_each_of_very_many_categories_has_a_piece_of_its_own_in_the_end() -> None:
+    many = 3 * MANY
+    codes = np.repeat(np.arange(many), 3 + np.arange(many) % 5).astype(np.int32)
+    codes = np.random.default_rng(1).permutation(codes)[:, None]
+    row = np.arange(len(codes), dtype=np.int32)
+    ends = cut_tree(codes, np.full(many, -1.0), np.array([0, many]), np.ones(1), row, np.array([0, len(codes)]), 3)
+    assert len(ends) == many + 1
+    assert all(len(set(codes[row[a:b], 0].tolist())) == 1 for a, b in pairwise(ends.tolist()))

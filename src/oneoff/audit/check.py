@@ -45,6 +45,7 @@ def check(
     sensitive  a column, or several: each is then judged by itself
 
     frame      a path or a pandas, polars or Arrow frame; quasi-identifiers may be texts such as "[20-30]" or lists
+    guarantee  what it is to keep, e.g. "k-anonymity:5+l-diversity:3"; hierarchies: by column, where it asks for one
     prior      people with each sensitive value in the whole table, when the frame is only a part of it: a mapping
                from values to counts, with the values that the frame does not hold; for one sensitive column
     person     the column that says whose a row is, where people have several: promises about identity count persons,

@@ -316,17 +316,15 @@ def _among_those(group: Ints | None, own: Codes, place: Ints, shown: Codes) -> I
 
 def _shown(release: Generalized, table: Table) -> tuple[csr_array, ...]:
     """[box, code of the table]: shares of the people of a box by its tallies, otherwise evenly over what it shows."""
-    from scipy.sparse import csr_array
-
     found = []
     for attribute in table.quasi:
         j = release.place_of(attribute.name)
-        own, tallies = release.quasi[j], release.tallies
+        own, tallies, shape = release.quasi[j], release.tallies, (release.boxes, attribute.size)
         if tallies is None:
-            found.append(csr_array(np.diff(release.cells[j].share_below(own, attribute), axis=1).astype(np.float64)))
+            lists, share = release.cells[j].spread(own, attribute)
+            found.append(sparse(lists.owner, lists.items, share[lists.owner], shape))
             continue
         counts, code = tallies.columns[j], own.codes_in(attribute)
-        shape = (release.boxes, attribute.size)
         found.append(sparse(counts.owner, code[counts.value], counts.count / tallies.size[counts.owner], shape))
     return tuple(found)
 

@@ -37,6 +37,7 @@ def audit(
     Without it the prior is the one the release states, which must then be that of its records. A release in groups
     that stands against nobody is attacked, too, as somebody would who knows how the groups were made.
 
+    table     the original; guarantee: a promise to judge by instead of its own, e.g. "l-diversity:4"
     control   people who are not in the release; what is learned from it about them stands beside what is learned about
               those who are. By default those of the table who were held out
     """

@@ -16,6 +16,7 @@ from oneoff.audit.exposure import MaskedView
 from oneoff.audit.knowing import Knowing
 from oneoff.audit.reader import ReaderView
 from oneoff.audit.witness import Witness
+from oneoff.card import card
 from oneoff.models.adversary import Adversary
 from oneoff.table.classes import Risk
 
@@ -151,6 +152,10 @@ class Verdict:
         share = f"{100 * self.suppressed / whole:.2g}%"
         were = "was" if self.suppressed == 1 else "were"
         return f" {self.suppressed:,} of {whole:,} {verb} ({share}) {were} left out, chosen by quasi-identifiers alone."
+
+    def _repr_html_(self) -> str:
+        rows = [(part.guarantee, f"{'kept' if part.holds else 'BROKEN'}: {part.sentence}") for part in self.parts]
+        return card("The promise holds" if self.holds else "The promise DOES NOT hold", rows, self.sentence())
 
     @property
     def unjudged(self) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from oneoff.errors import BadValue
+
+if TYPE_CHECKING:
+    from oneoff.job import Job
 
 __all__ = [
     "AnyFile",
@@ -43,6 +46,7 @@ __all__ = [
     "MethodName",
     "MethodOption",
     "Missing",
+    "ModelName",
     "MostRows",
     "NaTexts",
     "NeededQuasi",
@@ -68,9 +72,11 @@ __all__ = [
     "Sensitive",
     "Sign",
     "TableFile",
+    "Target",
     "Verbose",
     "WeightColumn",
     "Weighted",
+    "Workload",
     "job_options",
     "na_texts",
     "name_or_names",
@@ -78,6 +84,7 @@ __all__ = [
     "orders",
     "pairs",
     "read_columns",
+    "reading_job",
     "sizes",
 ]
 
@@ -275,6 +282,21 @@ Key = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print everything that was found, not one screen of it.")]
 
+# What is measured
+Workload = Annotated[
+    str | None,
+    typer.Option(
+        "--workload",
+        help="Also ask these: intervals, sets, prefixes, sums, or a file with a condition on each line (or a CSV file "
+        "with a column where).",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", help="Also train a model to tell this column of people who are not in the release."),
+]
+ModelName = Annotated[str, typer.Option("--model", help="The model to train: trees or logistic.")]
+
 
 def names(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
@@ -349,3 +371,16 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
         **{name: names(given[name]) for name in lists},
         **{name: given[name] for name in as_given},
     }
+
+
+_UNASKED = (
+    "effort", "option", "keep", "level", "other_below", "method", "csv", "raw_csv", "overwrite", "weight",
+)  # fmt: skip
+
+
+def reading_job(source: str, given: Mapping[str, Any]) -> Job:
+    """The job of a command that reads a table as `anonymize` does, and writes no release."""
+    from oneoff.job import read_job
+
+    found = job_options({**dict.fromkeys(_UNASKED), **given, "out": None, "hold_out": None})
+    return read_job(source, found) if source.endswith(".toml") else read_job(None, {"input": source, **found})

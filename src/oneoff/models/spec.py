@@ -22,7 +22,7 @@ from oneoff.models.likeness import (
 )
 from oneoff.models.model import Model
 
-__all__ = ["EXAMPLES", "parse"]
+__all__ = ["EXAMPLES", "parse", "parts_of"]
 
 EXAMPLES: dict[str, str] = {
     "k-anonymity": "k-anonymity:10",
@@ -81,11 +81,11 @@ def _per_column(common: tuple[Model, ...], pieces: list[str]) -> Model:
 
 
 def _joined_from(text: str) -> Model:
-    models = tuple(_single(part.strip()) for part in _split(text))
+    models = tuple(_single(part.strip()) for part in parts_of(text))
     return joined(models)
 
 
-def _split(text: str) -> list[str]:
+def parts_of(text: str) -> list[str]:
     """At every `+` that begins a new promise, so that a file name may contain one."""
     parts: list[str] = []
     for piece in text.split("+"):

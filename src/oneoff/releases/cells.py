@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from oneoff.releases.predicate import Condition
 from oneoff.table import Attribute, Hierarchy
-from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged, offsets
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Cells", "NumericAs", "Shares", "shares_between"]
+__all__ = ["Cells", "NumericAs", "Shares", "codes_between", "shares_between"]
 
 NumericAs = Literal["range", "set"]
 Shares = npt.NDArray[np.float32]
@@ -57,6 +57,13 @@ class Cells(ABC):
     @abstractmethod
     def share_below(self, attribute: Attribute, known: Attribute, at: Ints | None = None) -> Shares:
         """[box, i]: the part of what a box shows that lies below code at[i] of another domain; by default, at all."""
+
+    @abstractmethod
+    def spread(self, attribute: Attribute, known: Attribute) -> tuple[Ragged, Floats]:
+        """The codes of another domain that each box can mean, and the part of it that each of them is.
+
+        `share_below` without a cell for every code of the domain: what takes memory is shown.
+        """
 
     @abstractmethod
     def leaves_under(self, attribute: Attribute, tree: Hierarchy) -> Ints:
@@ -98,6 +105,10 @@ class Cells(ABC):
     def columns(self, attribute: Attribute, box: Codes) -> dict[str, pyarrow.Array]:
         """The published columns, record by record."""
 
+    def listed(self) -> Ints | int:
+        """How many values each box lists one by one: every record of the box repeats them."""
+        return 0
+
     @abstractmethod
     def texts(self, attribute: Attribute) -> list[str]:
         """What each box shows as a single text, for CSV."""
@@ -113,6 +124,13 @@ class Cells(ABC):
     def same_as(self, other: Ints) -> bool:
         """Does every box b show the same as the box other[b]?"""
         return all(np.array_equal(key, key[other]) for key in self.keys())
+
+
+def codes_between(low: Ints, high: Ints, width: Ints) -> tuple[Ragged, Floats]:
+    """`spread` for boxes that show the codes low to high, which are so many of `width` equal parts."""
+    start = offsets(np.maximum(high - low + 1, 0))
+    items = np.arange(start[-1]) + np.repeat(low - start[:-1], np.diff(start))
+    return Ragged(start, items), 1 / width
 
 
 def shares_between(low: Ints, high: Ints, width: Ints, at: Ints) -> Shares:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,13 @@ def _caps(release: Published) -> list[str] | None:
     return None if limits is None else _ceiling_texts(limits)
 
 
-def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) -> Published:
-    """The release that release.json and the published tables describe, once they agree with one another."""
+def described_release(
+    described: dict[str, Any], frames: dict[str, pa.Table], form: type[Published] | None = None
+) -> Published:
+    """The release that release.json and the published tables describe, once they agree with one another.
+
+    form   its kind, where that is known without the description
+    """
     sensitive = read_sensitive(described["sensitive"])
     beside = [each for each in map(read_sensitive, described.get("besides", [])) if each is not None]
     common: dict[str, Any] = {
@@ -82,7 +88,7 @@ def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) ->
     _refuse_unpromised(common["model"], [attribute.name for attribute in (sensitive, *beside) if attribute is not None])
     if np.shape(described["prior"]) != (1 if sensitive is None else sensitive.size,):
         raise ValueError("the prior does not have a number of people for each sensitive value")
-    release = kind(described["form"]).assemble(common, described, frames)
+    release = (form or kind(described["form"])).assemble(common, described, frames)
     _refuse_contradictions(release, described, frames)
     return release
 
@@ -113,11 +119,11 @@ def _suppressed(described: dict[str, Any]) -> int:
 
 def _refuse_contradictions(release: Published, described: dict[str, Any], frames: dict[str, pa.Table]) -> None:
     """Writing the release again must give the very same records and the very same description."""
-    files = release.public_files()
+    files = release.in_stretches()
     if files.keys() != frames.keys():
         raise ValueError(f"release.json does not describe {listing(sorted(files.keys() ^ frames.keys()))}")
-    for name, frame in files.items():
-        if not frame.equals(frames[name]):
+    for name, stretches in files.items():
+        if not _same(stretches, frames[name]):
             raise ValueError(f"{name} has columns, types or values that release.json does not describe")
     beside = {"files": described["files"], "csv": described.get("csv")}  # not about the records
     again, stated = describe(release) | beside, _unsaid(described) | described
@@ -134,6 +140,16 @@ def _refuse_contradictions(release: Published, described: dict[str, Any], frames
         falls = attribute.kind != "ordered" and (place[:-1] > place[1:]).any()
         if len(place) != len(set(place.tolist())) or falls:
             raise ValueError(f"the values of {attribute.name!r} are listed twice or out of order")
+
+
+def _same(stretches: Iterator[pa.Table], frame: pa.Table) -> bool:
+    """Stretches of records, one after the other, are the table."""
+    first = 0
+    for stretch in stretches:
+        if not stretch.equals(frame.slice(first, stretch.num_rows)):
+            return False
+        first += stretch.num_rows
+    return first == int(frame.num_rows)
 
 
 def _unsaid(described: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.card import card
 from oneoff.table.arrays import Flags, Floats
 
 __all__ = ["CONFIDENCE", "Estimate", "estimated", "reconstruct"]
@@ -51,6 +52,10 @@ class Estimate:
                 f"cell; however they go together, {between}"
             )
         return f"{about}; {between}"
+
+    def _repr_html_(self) -> str:
+        error = "not known" if self.error is None else f"{self.error:,.1f}"
+        return card(f"{self.count:,.1f} people", [("standard error", error)], self.sentence())
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -19,6 +19,8 @@ from oneoff.table.classes import look_alikes
 if TYPE_CHECKING:
     import pyarrow
 
+    from oneoff.releases.features import Columns
+
 __all__ = ["Exact", "ValuesShown"]
 
 
@@ -62,6 +64,18 @@ class Exact(Published):
     def look_alikes(self) -> Ints:
         """The class of every record, numbered from 0 without gaps: those with the same quasi-identifiers are in one."""
         return look_alikes(list(self.codes.T))
+
+    def columns_shown(self, *, plain: bool = False) -> Columns:
+        from scipy.sparse import csr_array
+
+        from oneoff.releases.features import Exactly, Spread
+
+        columns: Columns = {a.name: (a, Exactly(self.codes[:, j])) for j, a in enumerate(self.quasi)}
+        if self.sensitive is None:
+            return columns
+        row, start, value, share = self.values_shown()
+        shares = csr_array((share, value, start), shape=(len(start) - 1, self.sensitive.size))
+        return {**columns, self.sensitive.name: (self.sensitive, Spread(row, shares))}
 
     def codes_in(self, table: Table) -> Codes:
         """The records in the codes of the table, also when they were read back from a folder."""

@@ -10,16 +10,17 @@ A release without groups has no tallies: each record has a box of its own, and b
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, whole_number
+from oneoff.errors import BadValue, OutputError, whole_number
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Links, Partition
@@ -45,14 +46,19 @@ from oneoff.releases.tallies import (
 )
 from oneoff.releases.weights import Fit, fitted, mean_among, read_weights, weighed, weights_of
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged, offsets
 from oneoff.table.classes import look_alikes
 from oneoff.table.table import ValueColumns
 
 if TYPE_CHECKING:
     import pyarrow
 
+    from oneoff.releases.features import Columns
+
 __all__ = ["CELLS", "Generalized", "cells_of_groups", "generalize", "generalize_each", "load_graph"]
+
+_LISTED = 4_000_000  # values in the sets of a stretch of records
+_MOST_LISTED = 400_000_000  # in those of all: who reads them needs eight bytes for each
 
 CELLS: dict[str, type[Cells]] = {kind.shown_as: kind for kind in (Ranges, OrderedRanges, Sets, Nodes)}
 
@@ -115,20 +121,39 @@ class Generalized(Published):
         return self.cells[j].categories(self.quasi[j])
 
     def to_arrow(self) -> pyarrow.Table:
+        return self._records(slice(None))
+
+    def _records(self, some: slice) -> pyarrow.Table:
         import pyarrow as pa
 
         from oneoff.releases.columns import value_columns
 
-        columns = self._quasi_columns(self.box)
+        columns = self._quasi_columns(self.box[some])
         if self.group is not None:
-            columns["group"] = pa.array(self.group)
-        columns |= value_columns(self.sensitive, self.values, self.keep, self.kept)
+            columns["group"] = pa.array(self.group[some])
+        kept = None if self.kept is None else self.kept[some]
+        columns |= value_columns(self.sensitive, self.values[some], self.keep, kept)
         if self.weights is not None:
-            columns[self.weights.name] = pa.array(self.weights.mean[self.box])
+            columns[self.weights.name] = pa.array(self.weights.mean[self.box[some]])
         return pa.table(columns)
 
     def public_files(self) -> dict[str, pyarrow.Table]:
-        files = {"data.parquet": self.to_arrow()}
+        return {"data.parquet": self.to_arrow(), **self._beside()}
+
+    def in_stretches(self) -> dict[str, Iterator[pyarrow.Table]]:
+        """Every record repeats the sets of its group, so that records take far more memory than groups."""
+        beside = {name: iter((frame,)) for name, frame in self._beside().items()}
+        return {"data.parquet": map(self._records, self._stretches()), **beside}
+
+    def _stretches(self) -> list[slice]:
+        """Records that list so many values together; the last of them may be a few too many."""
+        listed = np.sum([cells.listed() * np.ones(self.boxes, dtype=np.int64) for cells in self.cells], axis=0)
+        before = offsets(listed[self.box])[:-1]
+        ends = [*np.flatnonzero(np.diff(before // _LISTED)) + 1, self.rows]
+        return [slice(int(a), int(b)) for a, b in pairwise([0, *ends])]
+
+    def _beside(self) -> dict[str, pyarrow.Table]:
+        files = {}
         if self.tallies is not None:
             files["columns.parquet"] = tallies_table(self.tallies, self.quasi)
         if self.plain is not None:
@@ -158,14 +183,31 @@ class Generalized(Published):
         weight = "" if self.weights is None else self.weights.name
         return rows_table(rows, self.quasi, self.sensitive, self.keep, weight)
 
-    def as_text(self, frame: pyarrow.Table, name: str = "data.parquet") -> pyarrow.Table:
+    def columns_shown(self, *, plain: bool = False) -> Columns:
+        from oneoff.releases.features import Exactly, of_cells, of_counts
+
+        if plain and self.plain is not None:
+            codes, values = self.plain.codes, self.plain.values
+            columns: Columns = {a.name: (a, Exactly(codes[:, j])) for j, a in enumerate(self.quasi)}
+        elif self.tallies is not None:
+            counted, values = zip(self.quasi, self.tallies.columns, strict=True), self.values
+            columns = {a.name: (a, of_counts(self.box, counts, a.size)) for a, counts in counted}
+        else:
+            values = self.values
+            columns = {a.name: (a, of_cells(self.box, a, cells)) for a, cells in self.shown}
+        return (
+            columns if self.sensitive is None else {**columns, self.sensitive.name: (self.sensitive, Exactly(values))}
+        )
+
+    def as_text(self, frame: pyarrow.Table, name: str = "data.parquet", first: int = 0) -> pyarrow.Table:
         """The records with `[28, 39]` for a range and `{F, M}` for a set."""
         import pyarrow as pa
 
         if name != "data.parquet":
             return frame
-        box, names = pa.array(self.box), self._quasi_columns(self.box[:0]).keys()
-        columns = {a.name: pa.array(cells.texts(a), pa.string()).take(box) for a, cells in self.shown}
+        used, place = np.unique(self.box[first : first + frame.num_rows].astype(np.int64), return_inverse=True)
+        box, names = pa.array(place), self._quasi_columns(self.box[:0]).keys()
+        columns = {a.name: pa.array(cells.take(used).texts(a), pa.string()).take(box) for a, cells in self.shown}
         return pa.table(columns | {name: frame[name] for name in frame.column_names if name not in names})
 
     def _quasi_columns(self, box: Codes) -> dict[str, pyarrow.Array]:
@@ -387,6 +429,7 @@ def generalize(
         group=group,
         weights=weights_of(table, number[partition.group]),
     )
+    _refuse_flood(made)
     if columns == "box":
         return made
     rows = draw_rows(tallies, group, made.values, made.kept, _apart(rng), made.weights)
@@ -412,7 +455,7 @@ def generalize_each(
     order = rng.permutation(table.rows)  # published record r is record order[r] of the plan
     covered = Ragged(links.start, links.member).take(order)
     graph = Links(covered.start, covered.items, links.carrier[order])
-    return Generalized(
+    made = Generalized(
         **with_values(table, graph.carrier),
         method=method,
         model=model,
@@ -421,6 +464,25 @@ def generalize_each(
         box=np.arange(table.rows, dtype=np.int32),
         group=None,
         graph=graph,
+    )
+    _refuse_flood(made)
+    return made
+
+
+def _refuse_flood(release: Generalized) -> None:
+    """Every record repeats the sets of its group; with thousands of values in them no reader could hold the file."""
+    listed = [int(np.sum(cells.listed() * release.people_in_box)) for cells in release.cells]
+    if sum(listed) <= _MOST_LISTED:
+        return
+    worst = int(np.argmax(listed))
+    attribute, most = release.quasi[worst], int(np.max(release.cells[worst].listed()))
+    raise OutputError(
+        f"the sets of values in the records would list {sum(listed):,} values, {listed[worst]:,} of them of "
+        f"{attribute.name!r}; who reads them needs about {8 * sum(listed) / 1e9:.0f} GB",
+        allowed=f"at most {_MOST_LISTED:,}",
+        got=f"{attribute.size:,} different values of {attribute.name!r}, up to {most:,} in one set",
+        hint=f"generalize it along a hierarchy (--hierarchy {attribute.name}=FILE.csv; `oneoff hierarchy` proposes "
+        "one), leave it out, or take --method tallies, whose cells list each value once",
     )
 
 

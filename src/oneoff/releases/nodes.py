@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.releases.cells import Cells, Shares, shares_between
+from oneoff.releases.cells import Cells, Shares, codes_between, shares_between
 from oneoff.releases.predicate import Condition
 from oneoff.table import Attribute, Hierarchy
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged, offsets
@@ -49,10 +49,17 @@ class Nodes(Cells):
 
     def share_below(self, attribute: Attribute, known: Attribute, at: Ints | None = None) -> Shares:
         """Leaves that nobody has could be meant, too."""
+        return shares_between(*self._among(attribute, known), np.arange(known.size + 1) if at is None else at)
+
+    def spread(self, attribute: Attribute, known: Attribute) -> tuple[Ragged, Floats]:
+        return codes_between(*self._among(attribute, known))
+
+    def _among(self, attribute: Attribute, known: Attribute) -> tuple[Ints, Ints, Ints]:
+        """The first and the last code of another domain under each node, and how many leaves there are."""
         first, last = self._leaves(attribute)
         leaves = _tree(attribute).leaf_codes(known.labels)
         low, high = np.searchsorted(leaves, first), np.searchsorted(leaves, last, side="right") - 1
-        return shares_between(low, high, last - first + 1, np.arange(known.size + 1) if at is None else at)
+        return low, high, last - first + 1
 
     def leaves_under(self, attribute: Attribute, tree: Hierarchy) -> Ints:
         return self.values_shown(attribute)

@@ -117,15 +117,15 @@ class Condition:
 
     def covered(self, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """The part of each range for which it is true, people being spread evenly over it."""
-        whole = low.dtype.kind in "iu"
+        whole = low.dtype.kind in "iuM"  # dates are counted in their unit
         first, last = (ends.astype(np.float64) for ends in (low, high))
         if self.among is not None:
             numbers = np.array(sorted({float(value) for value in self.among if _is_number(value)}))
             inside = np.searchsorted(numbers, last, side="right") - np.searchsorted(numbers, first, side="left")
             part = inside / (last - first + 1) if whole else np.where(first == last, inside, 0.0)
             return 1 - part if self.without else part
-        start = -np.inf if self.low is None else float(self._comparable(low, self.low))
-        end = np.inf if self.high is None else float(self._comparable(low, self.high))
+        start = -np.inf if self.low is None else self._number(low, self.low)
+        end = np.inf if self.high is None else self._number(low, self.high)
         if whole:  # a range of whole numbers reaches to the end of its last one
             start = np.floor(start) + 1 if self.open_low else np.ceil(start)
             end = np.ceil(end) - 1 if self.open_high else np.floor(end)
@@ -159,6 +159,10 @@ class Condition:
         if labels.dtype.kind == "M":
             return self._date(end)
         return str(end) if labels.dtype.kind == "O" else end
+
+    def _number(self, labels: npt.NDArray[Any], end: Any) -> float:
+        bound = self._comparable(labels, end)
+        return float(bound.astype(labels.dtype).astype(np.int64) if labels.dtype.kind == "M" else bound)
 
     def _date(self, end: Any) -> Any:
         try:

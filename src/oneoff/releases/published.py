@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.card import card
 from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["PrivateFiles", "Published", "of_people", "renamed", "with_column", "with_values"]
+    from oneoff.releases.features import Columns, Features
+
+__all__ = ["PrivateFiles", "PublicPages", "Published", "of_people", "renamed", "with_column", "with_values"]
 
 PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
+PublicPages = Callable[["Published", Mapping[str, Sequence[str]]], Mapping[str, bytes]]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -44,6 +48,7 @@ class Published(ABC):
     private_half   private: makes the files that the steward keeps beside the links, by name
     held_out   private: the rows of the table that were left out; None when none was
     persons    how many people the rows are of, where somebody has several; None where every row is a person
+    public_pages   makes pages for a recipient of the release as one reads it back and the columns of its files, by name
     suppressed   how many people were left out as outliers, chosen by quasi-identifiers alone
     outliers   private: their rows of the table, which are among those held out; None where none is known
     weights    mean weights of groups or cells, where the table had weights and the kind of release carries them
@@ -68,6 +73,7 @@ class Published(ABC):
     weights: CellWeights | None = None
     origin: str = "polars"
     private_half: Callable[[], PrivateFiles] = dict
+    public_pages: PublicPages | None = None
     broken: str = ""
     suppressed: int = 0
     outliers: Ints | None = None
@@ -125,8 +131,12 @@ class Published(ABC):
         """The published tables by the name of their file."""
         return {"data.parquet": self.to_arrow()}
 
-    def as_text(self, frame: pyarrow.Table, name: str = "data.parquet") -> pyarrow.Table:
-        """The published table of that name as it looks in a CSV file."""
+    def in_stretches(self) -> dict[str, Iterator[pyarrow.Table]]:
+        """The same, some records at a time where all of them at once could fill the memory."""
+        return {name: iter((frame,)) for name, frame in self.public_files().items()}
+
+    def as_text(self, frame: pyarrow.Table, name: str = "data.parquet", first: int = 0) -> pyarrow.Table:
+        """The published table of that name, or its records from the `first` on, as it looks in a CSV file."""
         return frame
 
     def private_files(self) -> dict[str, pyarrow.Table]:
@@ -141,11 +151,32 @@ class Published(ABC):
         """What can be shown of quasi-identifier j."""
         return self.quasi[j].labels
 
+    def columns_shown(self, *, plain: bool = False) -> Columns:
+        """What the records show of every column, as features are made of it; plain: the plain rows, where there are."""
+        raise BadValue(f"no features are made of a {self.form} release", allowed="a release of another kind")
+
+    def led_back(self, belief: Floats) -> Floats:
+        """Beliefs [row, value] about sensitive values that records show, as beliefs about true ones."""
+        return belief
+
     # --- what all of them can do
 
     def __repr__(self) -> str:
         """Without a single value: releases in memory hold secrets."""
         return f"<Release by {self.method} for {self.guarantee}: {self.rows} records, {self._shape()}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks, without a single value either."""
+        rows = [
+            ("promise", self.model.sentence()),
+            ("method", self.method),
+            ("stands against", self.against.briefly),
+            ("shape", self._shape()),
+            ("quasi-identifiers", ", ".join(attribute.name for attribute in self.quasi)),
+            ("sensitive", "none" if self.sensitive is None else self.sensitive.name),
+        ]
+        note = "Its promise is BROKEN: it must not go out." if self.broken else ""
+        return card(f"Release for {self.guarantee}: {self.rows:,} records", rows, note)
 
     @property
     def guarantee(self) -> str:
@@ -241,6 +272,24 @@ class Published(ABC):
                 hint = nearest(str(value), map(str, labels))
                 found.append(f"no record shows {value!r} in {each.column!r}{'; ' * bool(hint)}{hint}")
         return found
+
+    def to_features(
+        self, target: str | None = None, *, widths: bool = True, most_values: int = 50, seed: int = 0
+    ) -> Features:
+        """The release as numbers, for scikit-learn and its like: (matrix, names, target), a row for each record.
+
+        target       the column to predict, the sensitive one by default: it comes back by itself, as values
+        widths       also how wide each shown range of a number is
+        most_values  of a category: the commonest have a column each, the others share the last
+        seed         for the target, where a record shows several values of it and one must be drawn
+        Of several sensitive columns only one is there: the target, or else the first.
+        A number is the middle of what a record shows of it; a category the share of each value, 1 for a single one.
+        """
+        from oneoff.releases.features import features
+
+        name = self.sensitive.name if target is None and self.sensitive is not None else target
+        one = self if not self.besides else self.of_column(name if name in self.besides else self.sensitive_names[0])
+        return features(one.columns_shown(), name, widths=widths, most=most_values, seed=seed)
 
     def place_of(self, name: str) -> int:
         """Which of the quasi-identifiers has this name."""

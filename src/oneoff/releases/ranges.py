@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.releases.cells import Cells, Shares, shares_between
+from oneoff.releases.cells import Cells, Shares, codes_between, shares_between
 from oneoff.releases.predicate import Condition
 from oneoff.table import Attribute, Hierarchy
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged
@@ -48,6 +48,10 @@ class Ranges(Cells):
     def share_below(self, attribute: Attribute, known: Attribute, at: Ints | None = None) -> Shares:
         low, high = self._among(attribute, known)
         return shares_between(low, high, high - low + 1, np.arange(known.size + 1) if at is None else at)
+
+    def spread(self, attribute: Attribute, known: Attribute) -> tuple[Ragged, Floats]:
+        low, high = self._among(attribute, known)
+        return codes_between(low, high, high - low + 1)
 
     def leaves_under(self, attribute: Attribute, tree: Hierarchy) -> Ints:
         leaf = tree.leaf_codes(attribute.labels)

@@ -42,7 +42,7 @@ class Regression:
     field     of every cell
     effect    adds up to nothing over all people
     left      what the count of a field has beyond the prediction, for each of its people
-    features  [code, feature] of each column
+    features  of each column
     design    [field, feature]: sums over people
     reach     [field, feature]: what one person more in the count of a field adds to the coefficient of a feature
     curb      [feature, feature]: how little coefficients vary, in units of `scatter` times the variance of a count
@@ -53,7 +53,7 @@ class Regression:
     share: Floats
     effect: tuple[Floats, ...]
     left: Floats
-    features: tuple[Floats, ...]
+    features: tuple[Features, ...]
     design: Floats
     reach: Floats
     curb: Floats
@@ -133,7 +133,7 @@ class Regression:
 
     def _beside(self, meant: Meant) -> Floats:
         """Sums of features beyond those that the same parts of whole fields would have."""
-        features = np.concatenate([codes @ each for codes, each in zip(meant.codes, self.features, strict=True)])
+        features = np.concatenate([each.of(codes) for codes, each in zip(meant.codes, self.features, strict=True)])
         beside: Floats = features - self._part(meant) @ self.design
         return beside
 
@@ -144,6 +144,24 @@ class Meant:
 
     fields: Floats
     codes: tuple[Floats, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Code c has marks[line[c]], [feature]: of very many codes all rare ones have one line."""
+
+    line: Ints
+    marks: Floats
+
+    def of(self, people: Floats) -> Floats:
+        """[feature]: sums over so many people with each code."""
+        found: Floats = _summed(self.line, people, len(self.marks)) @ self.marks
+        return found
+
+    def effect(self, coefficient: Floats) -> Floats:
+        """[code, value]"""
+        effect: Floats = (self.marks @ coefficient)[self.line]
+        return effect
 
 
 def regression(
@@ -160,8 +178,8 @@ def regression(
     reach = design @ curb / people
     coefficient = reach.T @ excess
     left = (excess - design @ coefficient) / people
-    ends = np.cumsum([each.shape[1] for each in features])[:-1]
-    effect = tuple(each @ part for each, part in zip(features, np.split(coefficient, ends), strict=True))
+    ends = np.cumsum([each.marks.shape[1] for each in features])[:-1]
+    effect = tuple(each.effect(part) for each, part in zip(features, np.split(coefficient, ends), strict=True))
     return Regression(tallies, field, share, effect, left, features, design, reach, curb, scatter)
 
 
@@ -190,40 +208,43 @@ def _curb(design: Floats, excess: Floats) -> tuple[Floats, float]:
     return curb, scatter(best)
 
 
-def _design(tallies: ColumnTallies, field: Ints, features: Sequence[Floats]) -> Floats:
+def _design(tallies: ColumnTallies, field: Ints, features: Sequence[Features]) -> Floats:
     """[field, feature]: sums over the people of fields."""
     from scipy.sparse import csr_array
 
     cells = np.arange(len(field))
     member = csr_array((np.ones(len(field)), (field, cells)), shape=(int(field.max()) + 1, len(field)))
-    return np.concatenate(
-        [(member @ _matrix(counts, len(f))) @ f for counts, f in zip(tallies.columns, features, strict=True)], axis=1
-    )
+    columns = zip(tallies.columns, features, strict=True)
+    return np.concatenate([(member @ _matrix(counts, len(f.marks), f.line)) @ f.marks for counts, f in columns], axis=1)
 
 
 def _summed(place: Ints, weight: Floats, places: int) -> Floats:
     return np.asarray(np.bincount(place, weight, places), dtype=np.float64)
 
 
-def _matrix(counts: Counts, width: int) -> csr_array:
-    """[cell, code]: how many people."""
+def _matrix(counts: Counts, width: int, line: Ints | None = None) -> csr_array:
+    """[cell, code], or the line of the code: how many people."""
     from scipy.sparse import csr_array
 
-    return csr_array((counts.count.astype(np.float64), counts.value, counts.start), shape=(counts.groups, width))
+    place = counts.value if line is None else line[counts.value]
+    return csr_array((counts.count.astype(np.float64), place, counts.start), shape=(counts.groups, width))
 
 
-def _features(quasi: Sequence[Attribute], tallies: ColumnTallies) -> tuple[Floats, ...]:
-    """[code, feature] for each column: a broken line for numbers, a mark for categories; nothing on average.
+def _features(quasi: Sequence[Attribute], tallies: ColumnTallies) -> tuple[Features, ...]:
+    """For each column: a broken line for numbers, a mark for categories; nothing on average.
 
     A rare feature is given more weight than its people alone would, but less than they would need to count alike.
     """
     most, made = max(2, _MOST_FEATURES // len(quasi)), []
     for attribute, counts in zip(quasi, tallies.columns, strict=True):
         share = np.bincount(counts.value, counts.count, attribute.size) / tallies.size.sum()
-        line = attribute.has_order and attribute.size > _KNOTS
-        marks = _broken_line(share, min(_KNOTS, most)) if line else _marks(share, most)
+        number, line = attribute.has_order and attribute.size > _KNOTS, np.arange(attribute.size)
+        if not number and attribute.size > most:
+            line = np.minimum(_rank(share), most - 1)
+            share = _summed(line, share, most)
+        marks = _broken_line(share, min(_KNOTS, most)) if number else np.eye(len(share))[_rank(share)]
         mean = share @ marks
-        made.append((marks - mean) / np.maximum(mean * (1 - mean), 1e-9) ** 0.25)
+        made.append(Features(line, (marks - mean) / np.maximum(mean * (1 - mean), 1e-9) ** 0.25))
     return tuple(made)
 
 
@@ -234,8 +255,8 @@ def _broken_line(share: Floats, knots: int) -> Floats:
     return hats
 
 
-def _marks(share: Floats, most: int) -> Floats:
-    """One for each code, the rare ones together where there are too many."""
+def _rank(share: Floats) -> Ints:
+    """The most common code is the first."""
     rank = np.empty(len(share), dtype=np.int64)
     rank[np.argsort(-share, kind="stable")] = np.arange(len(share))
-    return np.eye(min(len(share), most))[np.minimum(rank, most - 1)]
+    return rank

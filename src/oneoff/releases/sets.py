@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import OutputError
 from oneoff.releases.cells import Cells, Shares
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import renamed
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = ["Sets"]
-
-_MOST_ITEMS = 200_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +58,9 @@ class Sets(Cells):
         member = np.zeros((len(self.lists), len(edges) + 1), dtype=np.float32)
         np.add.at(member, (self.lists.owner, above[self.code]), 1)
         return (np.cumsum(member[:, :-1], axis=1) / self.lists.lengths[:, None]).astype(np.float32)
+
+    def spread(self, attribute: Attribute, known: Attribute) -> tuple[Ragged, Floats]:
+        return Ragged(self.start, renamed(attribute, known)[self.code]), 1 / self.lists.lengths
 
     def leaves_under(self, attribute: Attribute, tree: Hierarchy) -> Ints:
         shown, first = tree.leaf_codes(attribute.labels)[self.code], self.start[:-1]
@@ -116,21 +116,14 @@ class Sets(Cells):
 
         from oneoff.releases.columns import shown
 
-        self._refuse_flood(attribute, box)
-        lists = pa.ListArray.from_arrays(pa.array(self.start.astype(np.int32)), shown(attribute, self.code))
-        return {attribute.name: lists.take(pa.array(box))}
+        repeated = len(self.code) <= int(self.lists.lengths[box].sum())
+        lists = self.lists if repeated else self.lists.take(box)
+        start = pa.array(lists.start.astype(np.int32))
+        column = pa.ListArray.from_arrays(start, shown(attribute, lists.items))
+        return {attribute.name: column.take(pa.array(box)) if repeated else column}
 
-    def _refuse_flood(self, attribute: Attribute, box: Codes) -> None:
-        """Every record repeats the set of its group; with thousands of values in it no machine could hold them."""
-        length = self.lists.lengths
-        items = int(length[box].sum())
-        if items > _MOST_ITEMS:
-            raise OutputError(
-                f"the sets of {attribute.name!r} would have {items:,} values in all",
-                allowed=f"at most {_MOST_ITEMS:,}",
-                got=f"{attribute.size:,} different values, up to {int(length.max()):,} in one set",
-                hint=f"generalize it along a hierarchy (--hierarchy {attribute.name}=FILE.csv), or leave it out",
-            )
+    def listed(self) -> Ints:
+        return self.lists.lengths
 
     def texts(self, attribute: Attribute) -> list[str]:
         from oneoff.releases.columns import plain

@@ -34,6 +34,8 @@ from oneoff.table.weights import MOST_APART, telling
 if TYPE_CHECKING:
     import pyarrow
 
+    from oneoff.releases.features import Columns
+
 __all__ = [
     "ABOUT_ROWS",
     "Part",
@@ -171,6 +173,14 @@ class Tallied(Published):
         if self.weights is not None and weight is not None:
             columns[self.weights.name] = pa.array(weight)
         return pa.table(columns)
+
+    def columns_shown(self, *, plain: bool = False) -> Columns:
+        """Records are plain rows."""
+        from oneoff.releases.features import Exactly
+
+        assert self.sensitive is not None
+        quasi = {a.name: (a, Exactly(self.codes[:, j])) for j, a in enumerate(self.quasi)}
+        return {**quasi, self.sensitive.name: (self.sensitive, Exactly(self.values))}
 
     def public_files(self) -> dict[str, pyarrow.Table]:
         import pyarrow as pa

@@ -260,7 +260,10 @@ def _text(value: object) -> str:
 
 
 def read_hierarchy(path: str | Path) -> Hierarchy:
-    """Read an ARX file: one row for each value, then its labels level by level; `;`, `,` or tab between them."""
+    """Read an ARX file: one row for each value, then its labels level by level; `;`, `,` or tab between them.
+
+    path   a CSV file in UTF-8
+    """
     path = Path(path)
     rows = _without_header(_split(_file_text(path), path))
     return Hierarchy.from_rows(rows, name=path.name)

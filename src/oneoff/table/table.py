@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.card import card
 from oneoff.errors import BadValue, Defect, EmptyTable, UnknownColumn, listing, nearest
 from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.table.classes import look_alikes
@@ -165,6 +166,16 @@ class Table:
         sensitive = f"sensitive {', '.join(self.sensitive_names)}" if self.sensitive_names else "nothing sensitive"
         who = f"{self.rows} people" if self.person is None else f"{self.rows} rows of {self.people} people"
         return f"<Table of {who}; quasi {quasi}; {sensitive}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks, without a single value either."""
+        rows = [(f"{a.name} (quasi-identifier)", f"{a.kind}, {a.size:,} values") for a in self.quasi]
+        known = {a.name for a in (*self.quasi, *self.keep)}
+        hidden = [a for a, _ in self.columns() if a.name not in known]
+        rows += [(f"{a.name} (sensitive)", f"{a.kind}, {a.size:,} values") for a in hidden]
+        rows += [(f"{a.name} (kept)", f"{a.kind}, {a.size:,} values") for a in self.keep]
+        who = f"{self.rows:,} people" if self.person is None else f"{self.rows:,} rows of {self.people:,} people"
+        return card(f"Table of {who}", rows)
 
     @property
     def rows(self) -> int:
@@ -336,7 +347,7 @@ def combined(name: str, attributes: Sequence[Attribute]) -> Attribute:
             f"{name!r} has too many combinations of values to be one column",
             allowed=f"at most {MOST_COMBINATIONS:,} combinations",
             got=f"{' * '.join(f'{attribute.size:,}' for attribute in attributes)} = {many:,}",
-            hint="make a promise for each column, or fewer values: --bins, --level or --other-below",
+            hint="make a promise for each column, or read fewer values (bins=, level=, other_below=)",
         )
     texts = [list(map(str, attribute.labels.tolist())) for attribute in attributes]
     return Attribute(name, "categorical", np.array([" * ".join(each) for each in product(*texts)], dtype=object))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from oneoff.card import card
 from oneoff.errors import BadValue, UnknownColumn, listing, nearest, whole_number
 from oneoff.releases import Published, of_kind
 from oneoff.table import Attribute, Hierarchy, Table
@@ -72,6 +73,11 @@ class Utility:
         found["columns"] = {name: each.as_dict() for name, each in self.columns.items()}
         unsaid = [name for name in ("suppressed", "columns") if not found[name]]
         return {name: each for name, each in found.items() if name not in unsaid}
+
+    def _repr_html_(self) -> str:
+        found = self.as_dict() | ({} if self.count_error is None else {"count_error": self.count_error.median})
+        rows = [(name, f"{number:.4g}") for name, number in found.items() if isinstance(number, int | float)]
+        return card("What was lost", rows, self.sentence())
 
     def sentence(self) -> str:
         """What a typical count is off by, then what was blurred."""

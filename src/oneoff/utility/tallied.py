@@ -7,18 +7,26 @@ import math
 import numpy as np
 
 from oneoff.models import Counts
-from oneoff.releases import Tallied
+from oneoff.releases import Tallied, TalliedEach
 from oneoff.releases.published import renamed
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
 from oneoff.utility.aggregates import Aggregates, Answers
 from oneoff.utility.loss import Utility, Yardsticks
+from oneoff.utility.shape import Columns, of_columns
 from oneoff.utility.workload import Workload
 
-__all__ = ["answer", "estimate", "measure"]
+__all__ = ["answer", "as_rows", "estimate", "measure"]
 
 _MOST_CELLS = 2_000_000  # [cell, value or query] at a time
 _SETS = 500  # queries at a time
+
+
+def as_rows(release: Tallied | TalliedEach, rng: np.random.Generator) -> Columns:
+    """The plain rows."""
+    if isinstance(release, TalliedEach):
+        return list(release.plain_people().columns())
+    return of_columns(release, release.codes, release.values)
 
 
 def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
@@ -122,8 +130,13 @@ def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates,
         for j, a in enumerate(release.quasi)
     ]
     mean = (release.fitted.cells()[:, _shown(release, table)] @ numbers) / tallies.size
-    found, one = np.empty((len(queries), 2)), tallies.size if each is None else tallies.size * each
-    for q in range(len(queries)):
-        meant = one * np.prod([shown[j] @ allowed for j, allowed in queries.predicates(q)], axis=0)
-        found[q] = meant.sum(), meant @ mean
+    found, step = np.empty((len(queries), 2)), max(1, _MOST_CELLS // tallies.groups)
+    one = (tallies.size if each is None else tallies.size * each).astype(np.float64)
+    for first in range(0, len(queries), step):
+        last = min(first + step, len(queries))
+        meant = np.tile(one, (last - first, 1))
+        for j, part in enumerate(shown):
+            rows, allowed = queries.block(j, first, last)
+            meant[rows] *= allowed.astype(part.dtype) @ part.T
+        found[first:last] = np.stack((meant.sum(axis=1), meant @ mean), axis=1)
     return Answers(found)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from oneoff.audit.attacks.attacker import People, Scene
 from oneoff.audit.attacks.rates import FEWEST, Difference, Rate, difference
+from oneoff.card import card
 from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
 
@@ -184,6 +185,12 @@ class Finding:
     def _without_looking(self) -> str:
         beaten = "" if self.beats_baseline else ", no less often"
         return f"{self.baseline_is} is right about {_percent(self.baseline)}{beaten}"
+
+    def _repr_html_(self) -> str:
+        outside = "nobody to compare with" if self.control is None else _sure(self.control)
+        rows = [("right about people inside", _sure(self.rate)), ("outside", outside)]
+        rows += [("without looking", f"{_percent(self.baseline)}: {self.baseline_is}")]
+        return card(f"Attack: {self.attack}", [*rows, *(("warning", each) for each in self.warnings)], self.sentence())
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON with stable keys; single people are not in it."""

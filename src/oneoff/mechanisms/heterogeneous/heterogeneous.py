@@ -28,7 +28,8 @@ _LONG = 20.0  # seconds a person would want to be told of beforehand
 
 Cover = tuple[Ints, Ints, Ints]  # people, whom the record of each covers, whose value it shows
 
-_MOST_LINKS = 400_000_000  # three gigabytes
+_MOST_LINKS = 400_000_000
+_BYTES_A_LINK = 24  # of the matching, of its place in the graph, and of the graph
 
 # "walk" keeps ceilings in the graph only, so it claims nothing.
 CLAIMS = (Claim(Adversary.INSIDER, option=("randomize", "permute")),)
@@ -186,10 +187,12 @@ def _refuse_width(levels: list[Level]) -> None:
     links = sum(level.slots.size * len(level.slots) for level in levels)
     if links > _MOST_LINKS:
         raise MethodMismatch(
-            f"the promise takes {max(len(level.slots) for level in levels)} buckets, too many for records of their own",
-            allowed=f"at most {_MOST_LINKS} links between people and records",
-            got=f"{links} links",
-            hint="a weaker promise, partition=..., or a method that makes groups",
+            f"the promise takes {max(len(level.slots) for level in levels):,} buckets, too many for records of their "
+            f"own: their links would take about {_BYTES_A_LINK * links / 1e9:,.0f} GB",
+            allowed=f"at most {_MOST_LINKS:,} links between people and records",
+            got=f"{links:,} links",
+            hint="a weaker promise, fewer values (--level, --other-below or --bins), partition=..., or a method that "
+            "makes groups or tallies",
         )
 
 

@@ -97,11 +97,13 @@ def _boxes(table: Table, space: Space, buckets: Ints, anchor: int, matcher: Matc
     from oneoff.kernels.matching import grow
 
     if buckets.shape[1] > _LARGEST:
+        many, size = buckets.shape
         raise BadValue(
-            "buckets are too large to be matched",
-            allowed=f"at most {_LARGEST} people in a bucket",
-            got=str(buckets.shape[1]),
-            hint="partition=... anonymizes parts of the table on their own",
+            f"buckets are too large to be matched: the costs of one matching would take {8 * size**2 / 1e9:,.0f} GB",
+            allowed=f"at most {_LARGEST:,} people in a bucket",
+            got=f"{many:,} buckets of {size:,} people",
+            hint="partition=... anonymizes parts of the table on their own; methods that make groups or tallies take "
+            "tables of any size",
         )
     cover: Ints = grow(table.codes, table.values, space, buckets, anchor, number_of(matcher), distinct)
     return cover
