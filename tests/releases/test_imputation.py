@@ -137,3 +137,12 @@ def test_the_command_writes_what_python_draws(tmp_path: Path) -> None:
     assert polars.read_csv(tmp_path / "csv" / "rows-2.csv").columns == drawn[0].column_names
     assert run("microdata", public, "--copies", 0, "--out", tmp_path / "none").status == 2
     assert not (tmp_path / "none").exists()
+
+
+def test_several_sensitive_columns_are_imputed_together() -> None:
+    release = released("beta-likeness:3", "tallies", rows=2000, sensitive="occupation,workclass", quasi="age,gender")
+    one, other = release.microdata(seed=1, n=2)
+    assert one.column_names == ["age", "gender", "occupation", "workclass"]
+    for name in ("occupation", "workclass"):
+        assert distribution(one, name) != distribution(other, name)
+        assert set(one[name].to_pylist()) <= set(oneoff.sample(2000, seed=3)[name].to_pylist())

@@ -202,13 +202,13 @@ def _hard(column: Encoded) -> tuple[bool, bool, bool]:
 def _some_quasi(roles: Roles, columns: Mapping[str, Encoded], given: Mapping[str, Role]) -> Roles:
     """Those that names or looks speak for before those that only have few values."""
     found = [name for name, each in roles.items() if each.role == "quasi"]
-    found = [name for name in found if name in given] or _said_once(found, columns)
-    ranked = sorted(found, key=lambda name: (name not in given, "few values" in roles[name].reason))
-    most = max(_MOST_QUASI, sum(name in given for name in found))
-    others = [name for name, each in roles.items() if each.role == "quasi" and name not in ranked[:most]]
+    named = [name for name in found if name in given]
+    once = named or _said_once(found, columns)
+    ranked = named or sorted(once, key=lambda name: "few values" in roles[name].reason)[:_MOST_QUASI]
     why = "An outsider may know it, but more quasi-identifiers blur all of them; add it if recipients need it."
     said = "It says the same as another quasi-identifier."
-    return roles | {name: _left_out(name, why if name in found else said) for name in others}
+    others = [name for name in found if name not in ranked]
+    return roles | {name: _left_out(name, why if named or name in once else said) for name in others}
 
 
 def _said_once(names: Sequence[str], columns: Mapping[str, Encoded]) -> list[str]:
