@@ -42,13 +42,15 @@ def _refuse(constant: str) -> None:
 
 
 def oneoff(*arguments: object, report: bool = False) -> Answer:
-    """Run a command in this process. Plots take a second to draw, so the report is a stub unless asked for."""
+    """Run a command in this process. Pages take a while, so they are stubs unless asked for."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch("typer.main.get_command", _COMMANDS))
         stack.enter_context(mock.patch.object(sys, "argv", ["oneoff", *map(str, arguments)]))
         if not report:
             stack.enter_context(mock.patch("oneoff.report.page.report_html", return_value="<html></html>"))
+            stack.enter_context(mock.patch("oneoff.report.public_page.public_html", return_value="<html></html>"))
+            stack.enter_context(mock.patch("oneoff.utility.expected_errors", return_value=()))
         stack.enter_context(contextlib.redirect_stdout(out))
         stack.enter_context(contextlib.redirect_stderr(err))
         try:

@@ -29,7 +29,7 @@ from oneoff.models import (
 )
 from oneoff.table import Attribute, Hierarchy, Table
 
-__all__ = ["EXAMPLES", "examples", "models", "promises", "tables"]
+__all__ = ["EXAMPLES", "column", "examples", "models", "promises", "tables"]
 
 EXAMPLES = 60  # of each law, unless it says otherwise
 
@@ -40,6 +40,7 @@ def examples(number: int) -> settings:
 
 
 LETTERS = np.array(["a", "b", "c", "d", "e", "f", "g", "h"], dtype=object)
+ORDER = np.array(["d", "h", "a", "g", "f", "c", "b", "e"], dtype=object)  # not as texts ascend
 TREE = Hierarchy.from_rows(
     [["a", "ab", "*"], ["b", "ab", "*"], ["c", "cde", "*"], ["d", "cde", "*"], ["e", "cde", "*"], ["f", "fgh", "*"],
      ["g", "fgh", "*"], ["h", "fgh", "*"]]
@@ -50,10 +51,12 @@ def _attribute(name: str, kind: str, used: np.ndarray) -> Attribute:
     """An attribute whose labels are the values that occur."""
     if kind == "number":
         return Attribute(name, "numeric", used.astype(np.int64) * 3 - 4)
+    if kind == "order":
+        return Attribute(name, "ordered", ORDER[used])
     return Attribute(name, "categorical", LETTERS[used], TREE if kind == "tree" else None)
 
 
-def _column(name: str, kind: str, raw: list[int]) -> tuple[Attribute, np.ndarray]:
+def column(name: str, kind: str, raw: list[int]) -> tuple[Attribute, np.ndarray]:
     used, codes = np.unique(np.array(raw), return_inverse=True)
     return _attribute(name, kind, used), codes.astype(np.int32)
 
@@ -62,15 +65,15 @@ def _column(name: str, kind: str, raw: list[int]) -> tuple[Attribute, np.ndarray
 def tables(draw: st.DrawFn, most: int = 40) -> Table:
     """1 to `most` people, 1 to 3 quasi-identifiers of any kind, a sensitive column of any kind with 1 to 6 values."""
     rows = draw(st.integers(1, most))
-    kinds = draw(st.lists(st.sampled_from(["number", "category", "tree"]), min_size=1, max_size=3))
+    kinds = draw(st.lists(st.sampled_from(["number", "category", "tree", "order"]), min_size=1, max_size=3))
     widths = [draw(st.integers(1, 7)) for _ in kinds]
     columns = [
-        _column(f"q{j}", kind, draw(st.lists(st.integers(0, width), min_size=rows, max_size=rows)))
+        column(f"q{j}", kind, draw(st.lists(st.integers(0, width), min_size=rows, max_size=rows)))
         for j, (kind, width) in enumerate(zip(kinds, widths, strict=True))
     ]
     top = draw(st.integers(0, 5))
     raw = draw(st.lists(st.integers(0, top), min_size=rows, max_size=rows))
-    sensitive, values = _column("s", draw(st.sampled_from(["number", "tree"])), raw)
+    sensitive, values = column("s", draw(st.sampled_from(["number", "tree", "order"])), raw)
     codes = np.ascontiguousarray(np.stack([codes for _, codes in columns], axis=1))
     return Table(tuple(attribute for attribute, _ in columns), codes, sensitive, values)
 
@@ -105,7 +108,7 @@ def models(draw: st.DrawFn, table: Table) -> Model:
     """A promise of any kind, reachable or not, bound to the sensitive column of the table."""
     assert table.sensitive is not None
     caps = st.fixed_dictionaries({str(label): SOME_SHARE for label in table.sensitive.labels})
-    close = CLOSE["ordered" if table.sensitive.kind == "numeric" else "hierarchical"]
+    close = CLOSE["hierarchical" if table.sensitive.hierarchy is not None else "ordered"]
     kinds = [*KINDS, close, st.builds(ValueCaps, caps)]
     if table.sensitive.hierarchy is not None:
         kinds.append(TREES)

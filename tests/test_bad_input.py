@@ -525,7 +525,7 @@ def test_a_full_disk_leaves_no_folder(people: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_crash_while_writing_leaves_no_folder(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = pq.write_table, []
+    real, calls = pq.ParquetWriter.write_table, []
 
     def crash_later(*args: Any, **kwargs: Any) -> None:
         calls.append(args)
@@ -533,7 +533,7 @@ def test_a_crash_while_writing_leaves_no_folder(people: Path, monkeypatch: pytes
             raise RuntimeError("the disk is on fire")
         real(*args, **kwargs)
 
-    monkeypatch.setattr(pq, "write_table", crash_later)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", crash_later)
     answer = anonymize(people)
     assert answer.status == 3
     assert "on fire" in answer.err

@@ -100,7 +100,7 @@ def test_the_private_half_is_called_so(people: Path, tmp_path: Path) -> None:
     assert "is the private half" in shell("verify", tmp_path / "out" / "private").err
 
 
-@pytest.mark.parametrize("roles", [{"sensitive": ["disease", "sex"]}, {"sensitive": 5}, {"quasi": 5}, {"keep": [5]}])
+@pytest.mark.parametrize("roles", [{"sensitive": ["disease", 5]}, {"sensitive": 5}, {"quasi": 5}, {"keep": [5]}])
 def test_roles_that_are_no_names(roles: dict[str, Any], people: Path) -> None:
     with pytest.raises(BadValue):
         oneoff.read_table(people, **({"quasi": ["age"], "sensitive": "disease"} | roles))

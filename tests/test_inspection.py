@@ -10,11 +10,12 @@ import pytest
 from oneoff.audit import Verdict
 from oneoff.errors import BadValue, PromiseBroken
 from oneoff.folder import private_files, write_outcome
-from oneoff.inspection import Queries, audit_folder, measure_folder, query_folder, verify_folder
+from oneoff.inspection import audit_folder, measure_folder, query_folder, verify_folder
 from oneoff.job import Job, original_of
 from oneoff.publish import Outcome, publish_job
 from oneoff.releases.folder import load_release
 from oneoff.table.sample import sample
+from oneoff.utility.workloads import Asking
 from tests.command_line import oneoff
 
 pytestmark = pytest.mark.usefixtures("without_pictures")
@@ -52,7 +53,9 @@ def test_what_was_noticed_while_reading_is_told_before_the_work(job: Job) -> Non
 
 def test_a_folder_has_all_that_is_known(outcome: Outcome, folder: Path, job: Job) -> None:
     kept = {path.name for path in (folder / "private").iterdir()}
-    assert kept == {"verdict.json", "summary.json", "report.html", "seed", "job.toml", "links.parquet", "files.txt"}
+    assert kept == {
+        "verdict.json", "summary.json", "report.html", "report.json", "seed", "job.toml", "links.parquet", "files.txt",
+    }  # fmt: skip
     assert set(private_files(outcome)) == kept - {"links.parquet", "files.txt"}
     assert (folder / "private" / "job.toml").read_text() == outcome.job == job.to_toml()
     assert (folder / "private" / "seed").read_text() == "4\n"
@@ -111,14 +114,14 @@ def test_which_original_a_release_was_made_from(folder: Path, job: Job, tmp_path
 
 
 def test_queries_need_the_table(folder: Path, tmp_path: Path) -> None:
-    measured, errors = measure_folder(folder, queries=Queries(50, attributes=2, seed=1))
+    measured, errors = measure_folder(folder, queries=Asking(50, attributes=2, seed=1))
     assert errors is not None
     assert measured.gcp == measure_folder(folder)[0].gcp
     (tmp_path / "public").mkdir()
     for path in (folder / "public").iterdir():
         (tmp_path / "public" / path.name).write_bytes(path.read_bytes())
     with pytest.raises(BadValue, match="cannot be measured without the table"):
-        measure_folder(tmp_path / "public", queries=Queries(50))
+        measure_folder(tmp_path / "public", queries=Asking(50))
 
 
 def test_what_a_recipient_is_told(folder: Path) -> None:

@@ -130,7 +130,10 @@ def shown(release: Published, table: Table, person: int) -> list[bool]:
     for j, attribute in enumerate(table.quasi):
         value = attribute.labels[table.codes[person, j]]
         if f"{attribute.name}_min" in record:
-            found.append(record[f"{attribute.name}_min"] <= value <= record[f"{attribute.name}_max"])
+            ends = [record[f"{attribute.name}_{end}"] for end in ("min", "max")]
+            if attribute.kind == "ordered":
+                value, *ends = (attribute.labels.tolist().index(each) for each in (value, *ends))
+            found.append(ends[0] <= value <= ends[1])
         elif isinstance(record[attribute.name], list):
             found.append(value in record[attribute.name])
         elif not isinstance(release, Generalized):
@@ -233,9 +236,9 @@ def changed_again(table: Table, cover: Cover, person: int) -> dict[tuple[int, ..
 
 
 def from_range(table: Table, where: np.ndarray, j: int) -> set[int]:
-    """What is drawn from: of numbers everything from the least to the greatest, of categories what occurs."""
+    """What is drawn from: of what has an order everything from the least to the greatest, of categories what occurs."""
     codes = table.codes[where, j].tolist()
-    return set(range(min(codes), max(codes) + 1)) if table.quasi[j].kind == "numeric" else set(codes)
+    return set(range(min(codes), max(codes) + 1)) if table.quasi[j].kind != "categorical" else set(codes)
 
 
 def row_of(table: RandomTable, person: int) -> dict[int, Fraction]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from oneoff.auto import large_groups
+from oneoff.auto import large_groups, many_values
 from oneoff.catalog import METHODS
 from oneoff.kernels.buckets import gather
 from oneoff.mechanisms.bucketization.two_size import first_valid
@@ -17,6 +19,7 @@ from oneoff.mechanisms.planning.knowledge import TELLING, learn
 from oneoff.models import LDiversity, parse
 from oneoff.publish import publish
 from oneoff.table import Attribute, Table
+from oneoff.table.hierarchy import prefix_hierarchy
 
 
 def workers(rows: int, values: int, kind: Any = "categorical") -> Table:
@@ -60,6 +63,22 @@ def test_advice_on_ranges_comes_before_the_work() -> None:
         report=lambda stage, share: happened.append(stage), warn=happened.append,
     )  # fmt: skip
     assert next(i for i, text in enumerate(happened) if "--bins 50" in text) < happened.index("grouping")
+
+
+def test_many_values_are_told_with_every_way_to_fewer_and_its_loss() -> None:
+    """Whatever the method: bins for numbers, levels of a hierarchy, one value for rare ones."""
+    beta, off = parse("beta-likeness:3"), r"\(a typical count off by about [0-9.]+%, with tallies\)"
+    plain, numbers = workers(60_000, 300), workers(60_000, 300, "numeric")
+    assert re.search(
+        rf"'work' has 300 different values.*--other-below 120 .*would be one {off}", many_values(beta, plain)
+    )
+    assert re.search(rf"300 different numbers.*--bins 50 .* instead {off}", many_values(beta, numbers))
+    assert plain.sensitive is not None
+    tree = prefix_hierarchy(plain.sensitive.labels)
+    levels = many_values(beta, replace(plain, sensitive=replace(plain.sensitive, hierarchy=tree)))
+    assert re.search(rf"--level 1 .* protect 30 labels .*{off}; --level 2 .* protect 3 labels .*{off}$", levels)
+    assert many_values(parse("k-anonymity:5"), plain) == ""
+    assert many_values(beta, workers(60_000, 200)) == ""
 
 
 def test_how_many_people_must_be_in_how_large_groups() -> None:

@@ -167,7 +167,7 @@ def slow_loss(table: Table, rows: list[int]) -> float:
             levels = [level for level in attribute.hierarchy.ancestor if len(set(level[leaves])) == 1]
             under = int((levels[0] == levels[0][leaves[0]]).sum())
             found.append((under - 1) / max(attribute.hierarchy.leaf_count - 1, 1))
-        elif attribute.kind == "numeric":
+        elif attribute.has_order:
             found.append(float(attribute.scaled[codes.max()] - attribute.scaled[codes.min()]))
         else:
             found.append((len(set(codes)) - 1) / max(attribute.size - 1, 1))

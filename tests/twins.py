@@ -23,6 +23,9 @@ def attribute_loss(table: Table, j: int, rows: np.ndarray) -> float:
         return 0.0
     if attribute.kind == "numeric":
         return float((max(shown) - min(shown)) / (attribute.labels[-1] - attribute.labels[0]))
+    if attribute.kind == "ordered":
+        places = [attribute.labels.tolist().index(value) for value in shown]
+        return (max(places) - min(places)) / (attribute.size - 1)
     return (len(shown) - 1) / (attribute.size - 1)
 
 

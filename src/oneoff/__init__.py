@@ -34,6 +34,7 @@ _WHERE = {
     "read_hierarchy": "oneoff.table.hierarchy",
     "read_table": "oneoff.table.read",
     "sample": "oneoff.table.sample",
+    "sweep": "oneoff.sweeping",
     "verify": "oneoff.inspection",
     "Generalized": "oneoff.releases.generalized",
     "Hierarchy": "oneoff.table.hierarchy",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from oneoff.publish import anonymize
     from oneoff.releases.folder import load_release
     from oneoff.releases.generalized import Generalized
+    from oneoff.sweeping import sweep
     from oneoff.table.hierarchy import Hierarchy, read_hierarchy
     from oneoff.table.profile import profile
     from oneoff.table.read import read_table
@@ -84,6 +86,7 @@ __all__ = [
     "read_hierarchy",
     "read_table",
     "sample",
+    "sweep",
     "utility",
     "verify",
 ]

@@ -25,14 +25,17 @@ from typing import Any
 from oneoff.catalog import METHODS, Method, named
 from oneoff.errors import OneoffError, listing
 from oneoff.mechanisms.tallies import usable_epsilon
-from oneoff.models import LDiversity, Model, Prior
+from oneoff.models import LDiversity, Model, Prior, by_column
+from oneoff.releases import Published, Tallied, TalliedEach
 from oneoff.table import Attribute, Table
 from oneoff.table.bins import with_bins
 from oneoff.table.coarser import with_level, with_other
 
-__all__ = ["choose", "foretold", "large_groups"]
+__all__ = ["choose", "foretold", "foretold_of", "large_groups", "many_values"]
 
 _RARE = 0.002  # of the rows: values that fewer have are proposed to be joined
+_LEVELS = 3  # of a hierarchy that are proposed
+_MANY = 200  # different sensitive values
 _LARGE = 500  # people in a group that tells a recipient next to nothing about its members
 
 
@@ -78,6 +81,8 @@ def _best(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Metho
             f"insider, and a recipient can verify its groups alone; {_at_most(foretold('mondrian', model, table))}. "
             "freeform and packing blur less, but the one has no groups to verify, and the other is never chosen unasked"
         )
+    if table.besides:
+        return _for_columns(model, table, options)
     if table.person is not None and METHODS["tallies"].serves_persons(model):
         return METHODS["tallies"], (
             "people have several rows, and only tallies hide all values of a person; "
@@ -95,6 +100,27 @@ def _best(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Metho
         "promise and loses less than hilbert"
     )
 
+
+def _for_columns(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Method, str]:
+    """Several sensitive columns: as one where that is promised; otherwise those who keep a promise for each."""
+    single = by_column(table, model)
+    if len(single) == 1:
+        return _best(single[0][1], single[0][0], options)
+    if _serves("tallies", model, table, options):
+        return METHODS["tallies"], _WITHOUT_CHOICE["tallies"].format(
+            promise=model.spec(), off=_off_each(foretold_each(model, table) or {})
+        )
+    name = "burel" if _serves("burel", model, table, options) else "mondrian"
+    return METHODS[name], (
+        f"no method keeps {model.spec()} here for each of {len(table.sensitive_names)} sensitive columns against an "
+        f"insider; against a reader of the release {_OF_GROUPS[name]}"
+    )
+
+
+_OF_GROUPS = {
+    "burel": "burel joins groups until every column keeps its promise, or takes those of mondrian if these lose less",
+    "mondrian": "mondrian keeps every promise for every column",
+}
 
 _WITHOUT_CHOICE = {
     "tallies": "only tallies keep {promise} against somebody who knows the method, and against anyone; {off}",
@@ -130,6 +156,8 @@ def _serves(name: str, model: Model, table: Table, options: Mapping[str, Any]) -
     method = METHODS[name]
     if not method.serves_promise(model) or not set(options) <= set(method.options):
         return False
+    if not method.serves_columns(table, model):
+        return False
     return name != "tallies" or usable_epsilon(table, model) is not None
 
 
@@ -144,12 +172,10 @@ def _why_no_tallies(table: Table, options: Mapping[str, Any]) -> str:
 
 def foretold(method: str, model: Model, table: Table) -> float | None:
     """What a typical count is likely to be off by, relative to it; None where nothing is foretold."""
-    people, values = table.rows, len(table.counts)
+    people = table.rows
     if method == "tallies":
-        epsilon = usable_epsilon(table, model)
-        if epsilon is None:
-            return None
-        return float(1.4 * people**-0.48 * values**0.36 * min(epsilon / table.rows_per_person, 3.0) ** -0.35)
+        each = foretold_each(model, table)
+        return None if each is None else max(each.values())
     if method == "mondrian" and _identity_alone(model):
         return float(1.2 * (_least_size(model, table) / people) ** 0.5)
     limits = model.caps(table.counts)
@@ -158,6 +184,27 @@ def foretold(method: str, model: Model, table: Table) -> float | None:
     shares = Prior.of(table.counts).shares
     needed = sum(float(p / c) for p, c in zip(shares, limits.ceiling, strict=True) if p > 0)
     return float(0.165 * people**-0.2 * max(needed, _least_size(model, table)) ** 0.64)
+
+
+def foretold_each(model: Model, table: Table) -> dict[str, float] | None:
+    """The same of tallies, for everything that they count with noise of its own."""
+    usable, rows = usable_epsilon(table, model), table.rows_per_person
+    if usable is None:
+        return None
+    return {name: _with_tallies(table.rows, values, epsilon / rows) for name, (values, epsilon) in usable.items()}
+
+
+def foretold_of(release: Published) -> float | None:
+    """The same of a release, from its public half alone; None but for tallies, whose epsilon says it all."""
+    if isinstance(release, TalliedEach):
+        return max(foretold_of(release.of_column(name)) or 0.0 for name in release.sensitive_names)
+    if not isinstance(release, Tallied):
+        return None
+    return _with_tallies(release.rows, len(release.counts), release.of_a_row)
+
+
+def _with_tallies(people: int, values: int, epsilon: float) -> float:
+    return float(1.4 * people**-0.48 * values**0.36 * min(epsilon, 3.0) ** -0.35)
 
 
 def large_groups(method: Method, model: Model, table: Table) -> str:
@@ -183,6 +230,21 @@ def large_groups(method: Method, model: Model, table: Table) -> str:
     )
 
 
+def many_values(model: Model, table: Table) -> str:
+    """What to say where hundreds of different values, each protected on its own, are rarely what a steward means."""
+    column = table.sensitive
+    if column is None or column.size <= _MANY or _identity_alone(model):
+        return ""
+    ways = [f"{said}{_then(model, coarser)}" for said, coarser in _coarser(table, column)]
+    if not ways:
+        return ""
+    what = "numbers" if column.kind == "numeric" else "values"
+    return (
+        f"{column.name!r} has {column.size:,} different {what}, and each is protected on its own, not those near it: "
+        f"{'; '.join(ways)}"
+    )
+
+
 def _ways_out(model: Model, table: Table) -> list[str]:
     """What would need smaller groups, or none, and what a typical count would then be off by with tallies."""
     column, most = table.sensitive, int(table.counts.max())
@@ -200,9 +262,12 @@ def _coarser(table: Table, column: Attribute) -> Iterator[tuple[str, Table]]:
     """Fewer values, by what the column is."""
     if column.kind == "numeric":
         yield "--bins 50 (bins=50 in read_table) would protect 50 ranges instead", with_bins(table, 50)
-    elif column.hierarchy is not None and column.hierarchy.height > 2:
-        coarse = with_level(table, 1)
-        yield f"--level 1 (level=1 in read_table) would protect {_size(coarse)} labels of its hierarchy", coarse
+    elif column.hierarchy is not None:
+        for level in range(1, min(column.hierarchy.height, _LEVELS + 1)):
+            coarse = with_level(table, level)
+            many = f"{_size(coarse)} labels of its hierarchy"
+            if _size(coarse) > 1:
+                yield f"--level {level} (level={level} in read_table) would protect {many}", coarse
     elif column.hierarchy is None and (table.counts < _RARE * table.rows).sum() > 1:
         below = math.ceil(_RARE * table.rows)
         coarse = with_other(table, below)
@@ -235,6 +300,12 @@ def _off(error: float | None) -> str:
     if error is None:
         return "what counts will be off by is not foretold"
     return f"a typical count will be off by about {_percent(error)}, as far as sizes and the promise foretell it"
+
+
+def _off_each(errors: Mapping[str, float]) -> str:
+    """Of several sensitive columns."""
+    said = " and ".join(f"{_percent(error)} for {name!r}" for name, error in errors.items())
+    return f"a typical count will be off by about {said}, as far as sizes and the promise foretell it"
 
 
 def _at_most(error: float | None) -> str:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from oneoff.audit.attacks.catalog import ATTACKS
-from oneoff.errors import BadValue, MethodMismatch, nearest
+from oneoff.errors import BadValue, MethodMismatch, listing, nearest
 from oneoff.mechanisms.baseline import baseline
 from oneoff.mechanisms.bucketization import anatomy, exact_size, multi_size, two_size
 from oneoff.mechanisms.heterogeneous import freeform, heterogeneous, ring, slow_matching
@@ -18,10 +18,10 @@ from oneoff.mechanisms.partitioning import burel, dmondrian, hilbert, mondrian, 
 from oneoff.mechanisms.perturbation import perturbation
 from oneoff.mechanisms.privbayes import privbayes
 from oneoff.mechanisms.tallies import tallies
-from oneoff.models import EXAMPLES, DeltaProbability, KAnonymity, Model, parse
+from oneoff.models import EXAMPLES, DeltaProbability, KAnonymity, Model, parse, promised
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
-from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
-from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally
+from oneoff.plans import Channel, Cover, Links, Network, Partition, Tallies, Tally
+from oneoff.releases import Published, bucketize, generalize, generalize_each, mask, perturb, tally, tally_each
 from oneoff.releases.synthetic import synthesize
 from oneoff.table import Table
 
@@ -40,7 +40,7 @@ class Method:
     """
 
     name: str
-    run: Callable[..., Partition | Links | Channel | Cover | Tally | Network]
+    run: Callable[..., Partition | Links | Channel | Cover | Tally | Tallies | Network]
     output: str
     serves: frozenset[str]
     summary: str
@@ -51,6 +51,7 @@ class Method:
     comparator: bool = False  # there for comparisons with the papers; nobody needs it to publish
     because: str = ""  # why it keeps no promise about identity, where that is not plain to see
     persons: frozenset[str] = frozenset()  # promises it also keeps for persons who have several rows
+    several: frozenset[str] = frozenset()  # promises it also keeps for each of several sensitive columns
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -122,6 +123,7 @@ class Method:
             "needs": [name for name in MODELS if name in self.needs],
             "options": list(self.options),
             "comparator": self.comparator,
+            "several": [name for name in MODELS if name in self.several],
         }
 
     def serves_promise(self, model: Model) -> bool:
@@ -133,11 +135,35 @@ class Method:
     def carries_weights(self) -> bool:
         """Do its releases show means of weights? Those do in which people of a group or cell look the same."""
         stated = str(inspect.signature(self.run).return_annotation).split(" | ")
-        return all(RELEASES[self.form, plan] in (generalize, tally) for plan in stated)
+        return all(RELEASES[self.form, plan] in (generalize, tally, tally_each) for plan in stated)
 
     def serves_persons(self, model: Model) -> bool:
         """Does it count persons where these have several rows?"""
         return {part.name for part in model.parts()} <= self.persons
+
+    def serves_columns(self, table: Table, model: Model) -> bool:
+        """Does it keep promises for each of several sensitive columns, where there are some?
+
+        Who somebody is, is hidden whatever they have, and so are values of several columns as one: then all that is
+        needed is a release that shows them.
+        """
+        about = [part.name for part in model.parts() if part.about != "identity"]
+        as_one = not about or len(promised(model, table.sensitive_names)) == 1
+        if not table.besides or (about and set(about) <= self.several):
+            return True
+        return as_one and self.form in ("generalized", "masked")
+
+    def refuse_several(self, table: Table, model: Model) -> None:
+        if self.serves_columns(table, model):
+            return
+        others = [each.name for each in METHODS.values() if _would(each, table, model) and not each.comparator]
+        both = "*".join(table.sensitive_names[:2])
+        raise MethodMismatch(
+            f"{self.name} does not keep {model.spec()} for each of several sensitive columns",
+            allowed=f"one sensitive column, or several as one: {both}=l-diversity:2, for methods that make groups",
+            got=f"the sensitive columns {listing(table.sensitive_names)}",
+            hint=f"methods that do: {', '.join(others) or 'none for this promise'}",
+        )
 
     def refuse_unserved(self, model: Model) -> None:
         if self.serves_promise(model):
@@ -177,6 +203,10 @@ class Method:
         return "+".join([parse(first).spec(), *(part.spec() for part in model.parts() if part.name in self.serves)])
 
 
+def _would(method: Method, table: Table, model: Model) -> bool:
+    return method.serves_promise(model) and method.serves_columns(table, model)
+
+
 def _options(function: Callable[..., Any]) -> list[str]:
     return [name for name in _keywords(function) if name not in ("rng", "report", "method", "against", "seeded")]
 
@@ -194,6 +224,7 @@ RELEASES: dict[tuple[str, str], Callable[..., Published]] = {
     ("perturbed", "Channel"): perturb,
     ("masked", "Cover"): mask,
     ("tallied", "Tally"): tally,
+    ("tallied", "Tallies"): tally_each,
     ("synthetic", "Network"): synthesize,
 }
 
@@ -252,6 +283,7 @@ METHODS: dict[str, Method] = {
         _ALL,
         "cuts the space of quasi-identifiers into boxes, as long as every box keeps the promise",
         persons=IDENTITY,
+        several=_ALL,
     ),
     "lmondrian": Method(
         "lmondrian",
@@ -283,6 +315,7 @@ METHODS: dict[str, Method] = {
         "groups",
         _BOUNDS | IDENTITY | {"hierarchy-beta-likeness"},
         "takes people from buckets of values in proportion, inside boxes of mondrian where that loses less (paper 001)",
+        several=_BOUNDS | IDENTITY | {"hierarchy-beta-likeness"},
     ),
     "sabre": Method(
         "sabre",
@@ -299,6 +332,7 @@ METHODS: dict[str, Method] = {
         _ALL,
         "walks along a space-filling curve and closes a group as soon as it keeps the promise",
         persons=IDENTITY,
+        several=_ALL,
     ),
     "heterogeneous": Method(
         "heterogeneous",
@@ -340,6 +374,7 @@ METHODS: dict[str, Method] = {
         needs=_BOUNDS | {"hierarchy-beta-likeness"},
         form="tallied",
         persons=_BOUNDS | IDENTITY,
+        several=_BOUNDS | IDENTITY | {"hierarchy-beta-likeness"},
     ),
     "perturbation": Method(
         "perturbation",

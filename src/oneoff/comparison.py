@@ -1,20 +1,27 @@
-"""Several methods on one table, side by side."""
+"""Several methods on one table, for one promise or several, side by side."""
 
 from __future__ import annotations
 
+import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
 
+from oneoff.card import card
 from oneoff.catalog import METHODS, Method
-from oneoff.errors import OneoffError
+from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee
 from oneoff.models import Model, parse
+from oneoff.outcome import Outcome
 from oneoff.publish import publish
 from oneoff.table import Table
 from oneoff.utility.loss import check_domains
+from oneoff.utility.modelling import MODELS, ModelUtility, model_utility, target_of
+from oneoff.utility.workloads import Asking, workload_errors
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["HELD_OUT", "Comparison", "Run", "Terms", "asked_of", "compare", "method_of", "methods_for", "run"]
+
+HELD_OUT = 0.2  # of the people, where some are needed and nobody says how many
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,12 @@ class Comparison:
     learned       how often somebody is right about people in the release who learns from it which values go with which
                   quasi-identifiers; outside: about people who were held out; added: how much more often about those
                   in it. None without people held out, and without a sensitive column
+    column        the worst of several sensitive columns; empty where there is one
     suppressed    people left out as outliers
+    guarantee     what it was to keep
+    unreachable   was it refused because nothing keeps the promise on this table?
+    workload_error   the same as count_error for the workload that was asked for, or errors of counts and sums
+    model         what models trained on it tell about people who were held out (`utility.ModelUtility`)
     """
 
     method: str
@@ -61,100 +73,212 @@ class Comparison:
     seconds: float | None = None
     cpu_seconds: float | None = None
     suppressed: int = 0
+    column: str = ""
+    guarantee: str = ""
+    unreachable: bool = False
+    workload_error: dict[str, Any] | None = None
+    model: dict[str, Any] | None = None
 
     @property
     def label(self) -> str:
         """The method with its options, as it is written on the command line."""
         return " ".join([self.method, *(f"{name}={value}" for name, value in self.options.items())])
 
+    def _repr_html_(self) -> str:
+        if self.refused:
+            return card(self.label, [("refused", self.refused)])
+        hidden = ("method", "options", "refused", "count_error")
+        rows = [(name, what) for name, what in self.as_dict().items() if name not in hidden and what is not None]
+        return card(self.label, [(name, f"{what:.4g}" if isinstance(what, float) else what) for name, what in rows])
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
+class Run(NamedTuple):
+    """One line of a comparison: a method with its options, for a promise."""
+
+    method: str
+    options: dict[str, str]
+    model: Model
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What all runs of a comparison have in common.
+
+    originals   by seed: what models of the original were found to tell, so that they are trained once
+    """
+
+    seed: int
+    hold_out: float | None = None
+    domains: Mapping[str, int] = field(default_factory=dict)
+    most_rows: int | None = None
+    target: str | None = None
+    models: tuple[str, ...] = ("trees",)
+    asking: Asking | None = None
+    max_suppressed: float | None = None
+    originals: dict[int, ModelUtility] = field(default_factory=dict)
+
+    def checked(self, table: Table) -> Terms:
+        """Refuse, before any work, what could not be measured."""
+        check_domains(table.quasi, self.domains)
+        if self.target is not None:
+            target_of([*(each.name for each in table.quasi), *table.sensitive_names], self.target)
+        for model in self.models:
+            if model not in MODELS:
+                raise BadValue("there is no such model to train", allowed=", ".join(MODELS), got=repr(model))
+        return self
+
+
 def compare(
     table: Table,
-    guarantee: str | Model,
+    guarantee: str | Model | Sequence[str | Model] | None = None,
     *,
     methods: Sequence[str] | None = None,
+    runs: Sequence[str] = (),
     seed: int | None = None,
     hold_out: float | None = None,
     domains: Mapping[str, int] | None = None,
     most_rows: int | None = None,
     max_suppressed: float | None = None,
+    target: str | None = None,
+    model: str = "trees",
+    workload: str | Asking | None = None,
     report: Callable[[str, float], None] | None = None,
 ) -> list[Comparison]:
-    """Run methods on a table for one promise; nothing is written.
+    """Run methods on a table for a promise, or for each of several; nothing is written.
 
+    guarantee   the promise, e.g. "beta-likeness:3"; seed: for repeatable runs; report: is told what is being done
     methods   names with options, such as "mondrian" or "mondrian:cuts=strict"; all that serve the promise by default,
               without those that are there for comparisons with the papers only
-    hold_out  a share of the people to leave out, with whom those in the release are compared
+    runs      single lines more, each a method and its own promise: "mondrian k-anonymity:10"
+    hold_out  a share of the people to leave out, with whom those in the release are compared; 0.2 with a target
     domains   sizes of domains to measure the loss by, instead of what occurs
     most_rows   where people have several rows: publish at most so many of anybody
     max_suppressed   the share of the people who may be left out as outliers
+    target    a column that a model trained on each release is to tell about the people left out
+    model     "trees" or "logistic"
+    workload  "intervals", "sets", "prefixes", "sums", or a file with a condition on each line
     """
-    model, sizes = parse(guarantee), dict(domains or {})
-    check_domains(table.quasi, sizes)
-    chosen = (
-        [_method(text) for text in methods]
-        if methods
-        else [(name, {}) for name, each in METHODS.items() if _meant(each, model, table, most_rows)]
-    )
+    terms = Terms(
+        seed=secrets.randbits(63) if seed is None else seed,
+        hold_out=HELD_OUT if hold_out is None and target is not None else hold_out,
+        domains=dict(domains or {}),
+        most_rows=most_rows,
+        target=target,
+        models=(model,),
+        asking=asked_of(workload),
+        max_suppressed=max_suppressed,
+    ).checked(table)
+    chosen = [*_crossed(table, _several(guarantee), methods, most_rows), *map(_run_of, runs)]
+    if not chosen:
+        raise BadValue("there is nothing to compare", allowed="a guarantee, or runs such as 'mondrian k-anonymity:10'")
     found = []
-    for done, (name, options) in enumerate(chosen):
+    for done, each in enumerate(chosen):
         if report is not None:
-            report(name, done / len(chosen))
-        given = {"seed": seed, "hold_out": hold_out, "most_rows": most_rows, "max_suppressed": max_suppressed}
-        found.append(_run(table, model, name, options, sizes, **given))
+            report(each.method, done / len(chosen))
+        found.append(run(table, each, terms))
     return found
+
+
+def asked_of(workload: str | Asking | None) -> Asking | None:
+    """The same questions for all runs."""
+    given = Asking(workload=workload) if isinstance(workload, str) else workload
+    return given if given is None or given.seed is not None else replace(given, seed=0)
+
+
+def _several(guarantee: str | Model | Sequence[str | Model] | None) -> list[Model]:
+    if guarantee is None:
+        return []
+    return [parse(each) for each in ([guarantee] if isinstance(guarantee, str | Model) else guarantee)]
+
+
+def _crossed(
+    table: Table, models: Sequence[Model], methods: Sequence[str] | None, most_rows: int | None
+) -> Iterator[Run]:
+    """Every method for every promise; without a choice of methods, those that serve it."""
+    for model in models:
+        given = [method_of(text) for text in methods] if methods else methods_for(table, model, most_rows)
+        yield from (Run(name, options, model) for name, options in given)
+
+
+def methods_for(table: Table, model: Model, most_rows: int | None) -> list[tuple[str, dict[str, str]]]:
+    """All that are meant where nobody chooses."""
+    return [(name, {}) for name, each in METHODS.items() if _meant(each, model, table, most_rows)]
 
 
 def _meant(method: Method, model: Model, table: Table, most_rows: int | None) -> bool:
     """Those that serve the promise, also for persons with several rows where there are some."""
     persons = table.person is not None and most_rows != 1
+    if not method.serves_columns(table, model):
+        return False
     return method.serves_promise(model) and not method.comparator and (not persons or method.serves_persons(model))
 
 
-def _method(text: str) -> tuple[str, dict[str, str]]:
+def method_of(text: str) -> tuple[str, dict[str, str]]:
+    """A method and its options, as in mondrian:cuts=strict."""
     name, _, rest = text.partition(":")
     pairs = [pair.partition("=") for pair in rest.split(",") if pair.strip()]
     return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _run(
-    table: Table,
-    model: Model,
-    name: str,
-    options: dict[str, str],
-    domains: dict[str, int],
-    **given: Any,
-) -> Comparison:
+def _run_of(text: str) -> Run:
+    method, _, promise = text.strip().partition(" ")
+    if not promise.strip():
+        raise BadValue("a run is a method and a promise", allowed="e.g. 'mondrian k-anonymity:10'", got=text)
+    return Run(*method_of(method), parse(promise.strip()))
+
+
+def run(table: Table, each: Run, terms: Terms) -> Comparison:
+    """Publish once, and measure; what is refused is said, and no error."""
+    who: dict[str, Any] = {"method": each.method, "options": each.options, "guarantee": each.model.spec()}
     began = time.process_time()
     try:
-        outcome = publish(table, model, method=name, options=options, domains=domains, **given)
+        outcome = publish(
+            table, each.model, method=each.method, options=each.options, domains=terms.domains, seed=terms.seed,
+            hold_out=terms.hold_out, most_rows=terms.most_rows, max_suppressed=terms.max_suppressed,
+        )  # fmt: skip
     except OneoffError as error:
-        return Comparison(name, options, refused=str(error))
-    cpu_seconds, verdict, counted = time.process_time() - began, outcome.verdict, outcome.utility.count_error
+        return Comparison(**who, refused=str(error), unreachable=isinstance(error, UnreachableGuarantee))
+    cpu_seconds = time.process_time() - began
+    return Comparison(**who, **_measured(outcome), **_asked(outcome, terms), cpu_seconds=cpu_seconds)
+
+
+def _measured(outcome: Outcome) -> dict[str, Any]:
+    """What every release is measured by."""
+    verdict, counted = outcome.verdict, outcome.utility.count_error
     learned = verdict.learned
-    return Comparison(
-        method=name,
-        options=options,
-        holds=verdict.holds,
-        form=outcome.release.form,
-        count_error=None if counted is None else counted.as_dict(),
-        query_error=None if counted is None else counted.median,
-        gcp=outcome.utility.gcp,
-        gcp_set=outcome.utility.gcp_set,
-        iloss=outcome.utility.iloss,
-        worst=verdict.worst,
-        allowed=verdict.witness.allowed,
-        recognised=verdict.risk_after.average,
-        share_above=verdict.people_above / verdict.rows,
-        groups=verdict.groups,
-        against=str(outcome.release.against),
-        learned=None if learned is None else learned.rate.share,
-        outside=None if learned is None or learned.control is None else learned.control.share,
-        added=None if learned is None or learned.difference is None else learned.difference.amount,
-        seconds=outcome.seconds,
-        cpu_seconds=cpu_seconds,
-        suppressed=outcome.release.suppressed,
-    )
+    return {
+        "holds": verdict.holds,
+        "form": outcome.release.form,
+        "count_error": None if counted is None else counted.as_dict(),
+        "query_error": None if counted is None else counted.median,
+        "gcp": outcome.utility.gcp,
+        "gcp_set": outcome.utility.gcp_set,
+        "iloss": outcome.utility.iloss,
+        "worst": verdict.worst,
+        "allowed": verdict.witness.allowed,
+        "recognised": verdict.risk_after.average,
+        "share_above": verdict.people_above / verdict.rows,
+        "groups": verdict.groups,
+        "against": str(outcome.release.against),
+        "learned": None if learned is None else learned.rate.share,
+        "outside": None if learned is None or learned.control is None else learned.control.share,
+        "added": None if learned is None or learned.difference is None else learned.difference.amount,
+        "seconds": outcome.seconds,
+        "suppressed": outcome.release.suppressed,
+        "column": verdict.column,
+    }
+
+
+def _asked(outcome: Outcome, terms: Terms) -> dict[str, Any]:
+    """What only some ask for."""
+    release, table = outcome.release, outcome.table
+    errors = None if terms.asking is None else workload_errors(release, table, terms.asking).as_dict()
+    if terms.target is None or outcome.held_out is None:
+        return {"workload_error": errors}
+    beside = terms.originals.get(terms.seed)
+    told = model_utility(release, table, outcome.held_out, terms.target, models=terms.models, beside=beside)
+    terms.originals[terms.seed] = told
+    return {"workload_error": errors, "model": told.as_dict()}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +18,12 @@ from oneoff.releases.private import HELD_OUT, SUPPRESSED
 from oneoff.releases.published import PrivateFiles
 from oneoff.table.held_out import held_out_file
 
-__all__ = ["private_files", "write_outcome"]
+if TYPE_CHECKING:
+    from oneoff.releases import Published
+    from oneoff.report.page import About
+    from oneoff.utility import Shape
+
+__all__ = ["private_files", "public_pages", "write_outcome"]
 
 
 def write_outcome(
@@ -41,10 +49,12 @@ def write_outcome(
 
 def private_files(outcome: Outcome) -> PrivateFiles:
     """Verdict, report, seed, and the job to repeat it; the report is drawn when all else is written."""
+    shape = cache(lambda: _shape(outcome))  # for the page and for the numbers behind it
     files: dict[str, bytes | Callable[[], bytes]] = {
         "verdict.json": _json(outcome.judged),
         "summary.json": _json(outcome.as_dict()),
-        "report.html": lambda: _report_page(outcome),
+        "report.html": lambda: _report_page(outcome, shape()),
+        "report.json": lambda: _report_numbers(outcome, shape()),
         "seed": f"{outcome.seed}\n".encode(),
     }
     release = outcome.release
@@ -58,11 +68,56 @@ def private_files(outcome: Outcome) -> PrivateFiles:
     return files
 
 
-def _report_page(outcome: Outcome) -> bytes:
+def public_pages(release: Published, files: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
+    """What a recipient is told, from what a recipient has: the release as it is read back, and its files."""
+    from oneoff.auto import foretold_of
+    from oneoff.releases import has_entry
+    from oneoff.report.guide import guide_of, readme
+    from oneoff.report.public_page import public_html
+    from oneoff.utility import expected_errors, released_columns
+
+    columns = released_columns(release) if has_entry("oneoff.utility", "as_rows", release) else ()
+    guide = guide_of(release, files, expected_errors(release), foretold_of(release), columns)
+    return {"README.md": readme(guide).encode(), "report.html": public_html(guide).encode()}
+
+
+def _shape(outcome: Outcome) -> Shape | None:
+    """What became of the columns; nothing for kinds of releases that nobody can draw rows from."""
+    from oneoff.releases import has_entry
+    from oneoff.utility import shape_of
+
+    known = has_entry("oneoff.utility", "as_rows", outcome.release)
+    return shape_of(outcome.release, outcome.table) if known else None
+
+
+def _about(outcome: Outcome) -> About:
+    from datetime import date
+
+    from oneoff.report.page import About
+
+    read = tomllib.loads(outcome.job).get("input", "") if outcome.job else ""
+    today = date.today()
+    return About(Path(str(read)).name, f"{today.day} {today:%B %Y}", import_module("oneoff").__version__)
+
+
+def _report_page(outcome: Outcome, shape: Shape | None) -> bytes:
     from oneoff.report.page import report_html
 
-    page = report_html(outcome.as_dict(), outcome.verdict, outcome.utility, outcome.table, model=outcome.release.model)
+    page = report_html(
+        outcome.as_dict(), outcome.verdict, outcome.utility, outcome.table, model=outcome.release.model, shape=shape,
+        about=_about(outcome),
+    )  # fmt: skip
     return page.encode()
+
+
+def _report_numbers(outcome: Outcome, shape: Shape | None) -> bytes:
+    from oneoff.report.numbers import report_numbers
+
+    numbers = report_numbers(
+        outcome.as_dict(), outcome.judged, outcome.verdict, outcome.utility, outcome.table,
+        model=outcome.release.model, shape=shape, about=_about(outcome),
+    )  # fmt: skip
+    return _json(numbers)
 
 
 def _json(content: dict[str, Any]) -> bytes:

@@ -6,7 +6,7 @@ was found. Nothing is printed here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -22,14 +22,16 @@ from oneoff.releases.folder import load_release, public_half
 from oneoff.releases.signature import KeyFile, Origin, origin_of
 from oneoff.report.words import plain
 from oneoff.table import Table
-from oneoff.utility import AggregateErrors, Utility, aggregate_errors, random_aggregates, utility
+from oneoff.utility import AggregateErrors, CountErrors, Utility, utility
+from oneoff.utility.modelling import MODELS, ModelUtility, model_utility
+from oneoff.utility.workloads import Asking, workload_errors
 
 __all__ = [
     "Answer",
     "Inspection",
-    "Queries",
     "audit_folder",
     "measure_folder",
+    "model_folder",
     "query_folder",
     "verify",
     "verify_folder",
@@ -44,7 +46,6 @@ _CHECKED = (
 _UNKNOWN = "cannot be judged"
 _UNVOUCHED = "holds, but nobody vouches for its origin"
 _DRAWN = "chance drew as the file says"
-_COLUMNS_OF_A_QUERY = 4
 
 Folder = str | PathLike[str]
 
@@ -139,16 +140,6 @@ class Inspection:
 
 
 @dataclass(frozen=True)
-class Queries:
-    """Random questions to measure answers with."""
-
-    number: int
-    attributes: int | None = None
-    seed: int | None = None
-    weighted: bool = False
-
-
-@dataclass(frozen=True)
 class Answer:
     """How many people are meant, and what in the question nobody has."""
 
@@ -164,6 +155,7 @@ class Answer:
 def verify(folder: Folder, key: KeyFile | None = None) -> Verdict:
     """Read a public half, compare its files with their hashes, and judge its records by the promise it states.
 
+    folder   a release, or the `public` folder in it
     key   a file with a public key (Ed25519, of ssh-keygen or openssl): whoever has the other half must have signed it
     """
     found = verify_folder(folder, key)
@@ -235,10 +227,10 @@ def measure_folder(
     table: str | None = None,
     hierarchies: Mapping[str, str] | None = None,
     reading: Mapping[str, Any] | None = None,
-    queries: Queries | None = None,
+    queries: Asking | None = None,
     domains: Mapping[str, int] | None = None,
-) -> tuple[Utility, AggregateErrors | None]:
-    """How much a release blurs, and how well it answers random queries, where these are asked for.
+) -> tuple[Utility, CountErrors | AggregateErrors | None]:
+    """How much a release blurs, and how well it answers queries, where these are asked for.
 
     hierarchies   files by column, to measure along
     domains       sizes by column, to measure by instead of the values that occur
@@ -252,6 +244,33 @@ def measure_folder(
     trees = {name: read_hierarchy(path) for name, path in files.items()}
     measured = utility(release, original, domains=domains, hierarchies=trees)
     return measured, None if queries is None else _query_errors(release, original, queries)
+
+
+def model_folder(
+    folder: Folder,
+    target: str,
+    table: str | None = None,
+    test: str | None = None,
+    reading: Mapping[str, Any] | None = None,
+    models: Sequence[str] = tuple(MODELS),
+) -> ModelUtility:
+    """What models trained on a release tell about people who are not in it.
+
+    test   a file of such people; by default those who were held out when the release was made
+    """
+    release = load_release(folder, private=True)
+    original = _original(folder, release, table, reading)
+    if original is None:
+        raise _no_table("what models learn cannot be measured without the table")
+    others = release.held_out_of(original) if test is None else _original(folder, release, test, reading)
+    if others is None:
+        raise BadValue(
+            "nobody is known who is not in the release: people in it would be too easy a test",
+            allowed="a release made with --hold-out 0.1, or --test FILE with other people",
+            got="no people held out",
+            hint="oneoff compare --target makes both for the occasion, and writes no release",
+        )
+    return model_utility(release, release.people_in(original), others, target, models=models)
 
 
 def query_folder(folder: Folder, where: str, weighted: bool = False) -> Answer:
@@ -274,19 +293,16 @@ def _original(folder: Folder, release: Published, table: str | None, reading: Ma
     return original_of(Path(folder), release, table, reading)
 
 
-def _query_errors(release: Published, table: Table | None, queries: Queries) -> AggregateErrors:
-    import numpy as np
-
+def _query_errors(release: Published, table: Table | None, queries: Asking) -> CountErrors | AggregateErrors:
     from oneoff.publish import checked_seed
 
     if table is None:
-        raise BadValue(
-            "how well queries are answered cannot be measured without the table",
-            allowed="--table FILE, or a private half whose job.toml says where it is",
-            got="no table",
-        )
-    seed = None if queries.seed is None else checked_seed(queries.seed)
-    rng = np.random.default_rng(seed)  # noqa: TID251 - which counts are asked is no secret
-    attributes = _COLUMNS_OF_A_QUERY if queries.attributes is None else queries.attributes
-    asked = random_aggregates(table, queries.number, attributes=attributes, rng=rng)
-    return aggregate_errors(release, table, asked, weighted=queries.weighted)
+        raise _no_table("how well queries are answered cannot be measured without the table")
+    if queries.seed is not None:
+        checked_seed(queries.seed)
+    return workload_errors(release, release.people_in(table), queries)
+
+
+def _no_table(what: str) -> BadValue:
+    allowed = "--table FILE, or a private half whose job.toml says where it is"
+    return BadValue(what, allowed=allowed, got="no table")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,13 +16,15 @@ from oneoff.randomness import given_seed
 from oneoff.releases import Published
 from oneoff.table import Table
 from oneoff.table.domain import is_domain_file
+from oneoff.table.made import is_word
+from oneoff.table.orders import declared_as
 from oneoff.table.paths import exists, is_file, is_folder
 
 __all__ = ["Job", "original_of", "read_job"]
 
 _PATHS = ("input", "output", "seed_file")
 _SEEDS = ("seed", "seed_file")
-_BY_NAME = ("hierarchies", "options")
+_BY_NAME = ("hierarchies", "options", "ordered", "dates")
 _CAPS_FILE = re.compile(r"(?<=f-privacy:)[^=,+]+(?=$|[,+])")
 
 
@@ -35,7 +37,7 @@ class Job(BaseModel):
     guarantee: str
     quasi: list[str]
     output: str | None = None
-    sensitive: str | None = None
+    sensitive: str | list[str] | None = None
     identifiers: list[str] = []
     keep: list[str] = []
     numeric: list[str] = []
@@ -60,6 +62,9 @@ class Job(BaseModel):
     per_person: str | None = None
     most_rows: int | None = None
     weight: str | None = None
+    ordered: dict[str, list[str]] = {}
+    dates: dict[str, str] = {}
+    prefix: list[str] = []
     csv: bool = False
     raw_csv: bool = False
     overwrite: bool = False
@@ -72,7 +77,7 @@ class Job(BaseModel):
 
         roles = ("quasi", "sensitive", "identifiers", "keep", "numeric", "categorical", "hierarchies", "missing")
         reading = ("rows", "encoding", "delimiter", "na", "bins", "level", "other_below", "decimal", "person",
-                   "household", "rows_are_people", "per_person", "weight")  # fmt: skip
+                   "household", "rows_are_people", "per_person", "weight", "ordered", "dates", "prefix")  # fmt: skip
         return read_table(self.input, **{name: getattr(self, name) for name in (*roles, *reading)})
 
     def chosen_seed(self) -> int | None:
@@ -86,7 +91,9 @@ class Job(BaseModel):
             if name in given:
                 given[name] = str(Path(given[name]).resolve())
         given["guarantee"] = _with_caps_file_in(Path.cwd(), self.guarantee)
-        given["hierarchies"] = {name: str(Path(path).resolve()) for name, path in self.hierarchies.items()}
+        given["hierarchies"] = {
+            name: path if is_word(path) else str(Path(path).resolve()) for name, path in self.hierarchies.items()
+        }
         files = {name: str(Path(str(self.options[name])).resolve()) for name in _files(self.options)}
         if files:
             given["options"] = self.options | files
@@ -127,26 +134,33 @@ def original_of(
     if path.is_file():
         job = read_job(str(path), given)
         return job.read_table() if table is not None or is_file(Path(job.input)) else None
-    return (
-        None
-        if table is None
-        else read_job(None, _columns(release, given.get("hierarchies") or {}) | given).read_table()
-    )
+    return None if table is None else read_job(None, _with(_columns(release, _said(given)), given)).read_table()
 
 
-def _columns(release: Published, hierarchies: Mapping[str, str]) -> dict[str, Any]:
-    """What a release says of the columns of its table; one that has a hierarchy needs no kind.
+def _with(found: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was found with what was given over it; by name where it names."""
+    more = {name: value for name, value in given.items() if value}
+    return found | {
+        name: {**found[name], **value} if isinstance(found.get(name), dict) else value for name, value in more.items()
+    }
+
+
+def _said(given: Mapping[str, Any]) -> list[str]:
+    """The columns of which it is said how to read them."""
+    return [name for key in ("hierarchies", "ordered", "dates", "prefix") for name in given.get(key) or ()]
+
+
+def _columns(release: Published, said: Container[str]) -> dict[str, Any]:
+    """What a release says of the columns of its table, but of those of which somebody says more.
 
     Whose a row is it does not say, so nothing is promised anew about persons here.
     """
-    kinds = {attribute.name: attribute.kind for attribute in release.quasi if attribute.name not in hierarchies}
     return {
         "guarantee": release.guarantee,
         "quasi": [attribute.name for attribute in release.quasi],
-        "sensitive": None if release.sensitive is None else release.sensitive.name,
-        "keep": [attribute.name for attribute in getattr(release, "keep", ())],
-        "numeric": [name for name, kind in kinds.items() if kind == "numeric"],
-        "categorical": [name for name, kind in kinds.items() if kind == "categorical"],
+        "sensitive": list(release.sensitive_names) or None,
+        "keep": [each.name for each in getattr(release, "keep", ()) if each.name not in release.besides],
+        **declared_as(release.quasi, but=said),
         "rows_are_people": True,
         "weight": None if release.weights is None else release.weights.name,
     }
@@ -165,7 +179,9 @@ def _from_file(path: Path) -> dict[str, Any]:
     if isinstance(given.get("guarantee"), str):
         given["guarantee"] = _with_caps_file_in(path.parent, given["guarantee"])
     if isinstance(given.get("hierarchies"), dict):
-        given["hierarchies"] = {name: str(path.parent / str(file)) for name, file in given["hierarchies"].items()}
+        given["hierarchies"] = {
+            name: file if is_word(file) else str(path.parent / str(file)) for name, file in given["hierarchies"].items()
+        }
     if isinstance(given.get("options"), dict):
         for name in _files(given["options"]):
             given["options"][name] = str(path.parent / str(given["options"][name]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from oneoff.audit import audit
 from oneoff.audit.attacks import Attacker, Finding, People, Rate, Scene, seen
 from oneoff.audit.attacks.attacker import MOST_PEOPLE, people_of
+from oneoff.audit.attacks.beside import known_too, left_to_guess, seen_knowing
 from oneoff.audit.attacks.catalog import ATTACKS, Procedure, procedure, refuse_unknown
 from oneoff.catalog import METHODS
 from oneoff.errors import BadValue, UnreadableFile, listing
@@ -21,6 +22,7 @@ from oneoff.releases import Published
 from oneoff.releases.folder import load_release
 from oneoff.table import Table
 from oneoff.table.classes import look_alikes
+from oneoff.table.orders import declared_as
 from oneoff.table.read import read_table
 
 __all__ = ["Attacked", "attack", "attack_files"]
@@ -38,6 +40,7 @@ class Attacked:
     findings   of those that could be tried
     refused    the others by name, and why not
     warnings   about the control; remarks: what can be said without the original
+    columns    where several columns are sensitive: what came of the attacks on each
     """
 
     attacker: Attacker
@@ -45,22 +48,26 @@ class Attacked:
     refused: Mapping[str, str]
     warnings: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    columns: Mapping[str, Attacked] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
 
     def __getitem__(self, name: str) -> Finding:
         for finding in self.findings:
-            if finding.attack == name:
+            if name in (finding.name, finding.attack):
                 return finding
         raise KeyError(name)
+
+    def _repr_html_(self) -> str:
+        return "".join(finding._repr_html_() for finding in self)
 
     def lines(self, verbose: bool = False) -> list[str]:
         """A table, the attack that finds out most in a sentence, and notes; verbose: all sentences, rates by value, and
         why attacks were not tried."""
         said = [*self.remarks, *_table(self.findings)]
         for each in self.findings if verbose else self._strongest():
-            said += ["", f"{each.attack}: {each.sentence()}", *_by_value(each, verbose)]
+            said += ["", f"{each.name}: {each.sentence()}", *_by_value(each, verbose)]
         notes = [*_notes(self.findings), *(f"Note: {warning}." for warning in self.warnings)]
         said += ["", *notes] if notes and self.findings else notes
         return [
@@ -85,6 +92,7 @@ class Attacked:
             "refused": dict(self.refused),
             "warnings": list(self.warnings),
             "remarks": list(self.remarks),
+            "columns": {name: each.as_dict() for name, each in self.columns.items()},
         }
 
 
@@ -103,7 +111,7 @@ def _table(findings: Sequence[Finding]) -> list[str]:
 def _row(finding: Finding) -> tuple[str, ...]:
     more = finding.difference
     return (
-        finding.attack,
+        finding.name,
         _rate(finding.rate),
         "-" if finding.control is None else _rate(finding.control),
         "-" if more is None else _between(more.amount, more.interval, ""),
@@ -125,7 +133,7 @@ def _notes(findings: Sequence[Finding]) -> list[str]:
     about: dict[str, list[str]] = {}
     for each in findings:
         for warning in each.warnings:
-            about.setdefault(warning, []).append(each.attack)
+            about.setdefault(warning, []).append(each.name)
     return [f"Note on {', '.join(names)}: {warning}." for warning, names in about.items()]
 
 
@@ -158,8 +166,9 @@ def attack(
     original   the table it was made from: guesses are compared with it. Without it there are no rates
     attacks    names of `oneoff.ATTACKS`; all that can be tried by default
     control    people who are not in the release; those held out when it was made by default
-    attacker   what she knows: `oneoff.Attacker(columns=..., knows_links=..., knows_values=...)`
+    attacker   what she knows: `oneoff.Attacker(columns=..., knows_links=..., knows_values=..., knows=...)`
     earlier    another release of the same people
+    seed       which people are looked at, where they are a sample
     most       how many people are looked at; of more, a sample
     options    of single attacks, e.g. model="trees" for learned
     """
@@ -174,11 +183,73 @@ def attack(
         table = release.people_in(original)
         outside = release.held_out_of(original) if control is None else control
         _refuse_strangers(release, table)
-    given = {"mechanism": _mechanism(release)} | options
-    scene = replace(_scene(release, table, who, outside, earlier, given), most=most, seed=seed)
+    scenes = {
+        name: replace(scene, most=most, seed=seed)
+        for name, scene in _scenes(release, table, who, outside, earlier, options).items()
+    }
+    tried = {name: _tried(scene, chosen, name if table.besides else "") for name, scene in scenes.items()}
+    return _together(who, tried) if table.besides else next(iter(tried.values()))
+
+
+def _tried(scene: Scene, chosen: Sequence[Procedure], column: str) -> Attacked:
     refused = {each.name: why for each in chosen if (why := each.why_not(scene))}
-    found = tuple(each.run(scene) for each in chosen if each.name not in refused)
-    return Attacked(who, found, refused, _control_warnings(scene))
+    found = [each.run(scene) for each in chosen if each.name not in refused]
+    about = tuple(each if each.sensitive is None else replace(each, column=column) for each in found)
+    return Attacked(scene.attacker, about, refused, _control_warnings(scene))
+
+
+def _together(who: Attacker, tried: Mapping[str, Attacked]) -> Attacked:
+    """Attacks on several sensitive columns, one after the other; who somebody is, is guessed once."""
+    refused = {
+        (name if all(name in each.refused for each in tried.values()) else f"{name} ({column})"): why
+        for column, found in tried.items()
+        for name, why in found.refused.items()
+    }
+    warnings = dict.fromkeys(text for each in tried.values() for text in each.warnings)
+    findings = tuple(
+        finding for place, each in enumerate(tried.values()) for finding in each if finding.column or place == 0
+    )
+    return Attacked(who, findings, refused, tuple(warnings), columns=dict(tried))
+
+
+def _scenes(
+    release: Any,
+    table: Table,
+    who: Attacker,
+    control: Table | None,
+    earlier: Published | None,
+    options: Mapping[str, Any],
+) -> dict[str, Scene]:  # fmt: skip
+    """What she has in front of her, for each sensitive column that she does not know."""
+    if not table.besides:
+        left_to_guess((), who.knows)
+        return {"": _scene(release, table, who, control, earlier, {"mechanism": _mechanism(release), **options})}
+    ours = isinstance(release, Published)
+    found = {}
+    for name in left_to_guess(table.sensitive_names, who.knows):
+        if who.knows:
+            found[name] = _knowing(release, table, who, control, name, options)
+            continue
+        single = release.of_column(name) if ours else release
+        others = None if control is None else control.of_column(name)
+        before = None if earlier is None else earlier.of_column(name)
+        found[name] = _scene(single, table.of_column(name), who, others, before, {"mechanism": None, **options})
+    return found
+
+
+def _knowing(
+    release: Any, table: Table, who: Attacker, control: Table | None, about: str, options: Mapping[str, Any]
+) -> Scene:
+    """For somebody who knows other sensitive columns: what was made for who does not cannot be retraced so."""
+    if not isinstance(release, Published):
+        raise BadValue("who knows sensitive columns needs a release to look at", allowed="a release", got="a file")
+    people = known_too(table, who.knows, about)
+    others = None if control is None else known_too(control, who.knows, about)
+    columns = None if who.columns is None else (*who.columns, *who.knows)
+    view = seen_knowing(release, people, who.knows, about)
+    scene = Scene(view, people, replace(who, columns=columns), others, options=options)
+    assert scene.columns is not None  # names that are not quasi-identifiers are refused here
+    return scene
 
 
 def _scene(
@@ -268,12 +339,10 @@ def _read(original: str, given: Mapping[str, Any]) -> Table:
 
 def _roles(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
     """How to read people who are to be compared with those of a table."""
-    kinds = {attribute.name: attribute.kind for attribute in table.quasi if attribute.hierarchy is None}
     return {
         "quasi": [attribute.name for attribute in table.quasi],
-        "sensitive": None if table.sensitive is None else table.sensitive.name,
-        "numeric": [name for name, kind in kinds.items() if kind == "numeric"],
-        "categorical": [name for name, kind in kinds.items() if kind == "categorical"],
+        "sensitive": list(table.sensitive_names) or None,
+        **(declared_as(table.quasi) | {name: given[name] for name in ("ordered", "dates") if name in given}),
         "hierarchies": {attribute.name: attribute.hierarchy for attribute in table.quasi if attribute.hierarchy},
         "missing": given.get("missing", "error"),
         "person": given.get("person"),

@@ -68,4 +68,19 @@ class Outcome:
             "masked": self.judged["masked"],
             "utility": self.utility.as_dict(),
             "notices": list(self.notices),
+            "column": self.judged["column"],
+            "columns": {name: self._of_column(name) for name in self.verdict.columns},
+            "knowing": self.judged["knowing"],
+        }
+
+    def _of_column(self, name: str) -> dict[str, Any]:
+        """The same of one of several sensitive columns; what counts about several as one are off by is not asked."""
+        judged, lost = self.judged["columns"][name], self.utility.columns.get(name)
+        return {
+            "guarantee": judged["guarantee"],
+            "holds": judged["holds"],
+            "worst": judged["worst"],
+            "allowed": self.verdict.columns[name].witness.allowed,
+            "count_error": None if lost is None else lost.as_dict()["count_error"],
+            "levels": judged["levels"],
         }

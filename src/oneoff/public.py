@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from oneoff.errors import BadValue, UnknownColumn
-from oneoff.releases import Generalized, Published, Tallied
+from oneoff.errors import BadValue, UnknownColumn, listing
+from oneoff.releases import Generalized, Published, Tallied, TalliedEach
 from oneoff.releases.folder import load_release
 from oneoff.table import Table
+from oneoff.table.orders import declared_as
 from oneoff.table.paths import is_file, is_folder
 from oneoff.table.read import read_table
 
@@ -33,6 +34,8 @@ def public_information(given: Any, table: Table) -> Table | Mapping[str, Any]:
     if isinstance(given, Tallied):
         rows = Table(given.quasi, given.codes.copy(), given.sensitive, given.values.copy())
         return _with_columns(rows, table)
+    if isinstance(given, TalliedEach):
+        return _with_columns(given.plain_people(), table)
     if isinstance(given, Published):
         raise BadValue(
             "this kind of release is not used as public information",
@@ -54,9 +57,8 @@ def _roles(table: Table) -> dict[str, Any]:
     """How the table itself was read."""
     return {
         "quasi": [attribute.name for attribute in table.quasi],
-        "sensitive": None if table.sensitive is None else table.sensitive.name,
-        "numeric": [attribute.name for attribute in table.quasi if attribute.kind == "numeric"],
-        "categorical": [a.name for a in table.quasi if a.kind == "categorical" and a.hierarchy is None],
+        "sensitive": table.sensitive_names or None,
+        **declared_as(table.quasi),
         "hierarchies": {a.name: a.hierarchy for a in table.quasi if a.hierarchy is not None},
     }
 
@@ -65,10 +67,10 @@ def _with_columns(public: Table, table: Table) -> Table:
     """The same people, provided that they have the columns of the table."""
     for attribute in table.quasi:
         public.attribute(attribute.name)
-    wanted = None if table.sensitive is None else table.sensitive.name
-    found = None if public.sensitive is None else public.sensitive.name
+    wanted, found = table.sensitive_names, public.sensitive_names
     if wanted != found:
-        raise UnknownColumn("the public table has another sensitive column", allowed=repr(wanted), got=repr(found))
+        names = [listing(map(repr, each), limit=20) or "None" for each in (wanted, found)]
+        raise UnknownColumn("the public table has another sensitive column", allowed=names[0], got=names[1])
     return public
 
 

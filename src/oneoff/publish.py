@@ -15,13 +15,13 @@ import numpy as np
 
 from oneoff.advice import many_categories, many_columns
 from oneoff.audit import Verdict, audit
-from oneoff.auto import choose, large_groups
+from oneoff.auto import choose, large_groups, many_values
 from oneoff.catalog import METHODS, RELEASES, Method
 from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing, nearest, whole_number
-from oneoff.folder import private_files
-from oneoff.models import Counts, Model, Prior, parse, prior_of
+from oneoff.folder import private_files, public_pages
+from oneoff.models import Counts, Model, Prior, bound, by_column, parse, prior_of
 from oneoff.outcome import Outcome
-from oneoff.plans import Channel, Cover, Links, Network, Partition, Tally
+from oneoff.plans import Channel, Cover, Links, Network, Partition, Tallies, Tally
 from oneoff.public import public_information
 from oneoff.randomness import secret_generator
 from oneoff.releases import Published
@@ -38,12 +38,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "anonymize", "checked_seed", "publish", "publish_job"]
 
-Plan = Partition | Links | Channel | Cover | Tally | Network
+Plan = Partition | Links | Channel | Cover | Tally | Tallies | Network
 Report = Callable[[str, float], None]
 Warn = Callable[[str], None]
 
 MOST_ROWS = 5  # of a person, where nobody says how many: noise grows with them
-_MANY_NUMBERS = 200  # different sensitive numbers
 _INEXACT = (
     "with a seed whoever has it can draw the noise again, and noise is rounded where OpenDP's is exact: "
     "this run is for tests; publish one without a seed"
@@ -156,6 +155,7 @@ def publish(
             held_out=parts.left_out,
             outliers=parts.suppressed,
             private_half=lambda: private_files(outcome),
+            public_pages=public_pages,
             broken="" if verdict.holds else verdict.sentence(),
         ),
         verdict=verdict,
@@ -233,16 +233,18 @@ class _Order:
 
 def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping[str, Any], seeded: bool) -> _Order:
     _refuse_other(table)
-    model = parse(guarantee).bind(table.sensitive)
-    refuse_unreachable(table, model)
+    model = bound(parse(guarantee), table)
+    for single, own in by_column(table, model):
+        refuse_unreachable(single, own, single.sensitive_names[0] if table.besides else "")
     chosen, reason, options = choose(method, model, table, options)
+    chosen.refuse_several(table, model)
     _refuse_persons(table, chosen, model)
     _refuse_weights(table, chosen, model)
     given = _checked_options(chosen, options)
     domain = given.pop("domain", None)
     if domain is not None:
         table = with_domain(table, domain)
-        model = parse(guarantee).bind(table.sensitive)
+        model = bound(parse(guarantee), table)
     if given.get("public") is not None:
         given["public"] = public_information(given["public"], table)
     return _Order(table, model, chosen, reason, given, seeded, domain)
@@ -277,8 +279,10 @@ def _refuse_weights(table: Table, method: Method, model: Model) -> None:
 
 def _told_by_weights(table: Table, plan: Plan) -> str:
     """What means of groups or cells may say beyond quasi-identifiers; only the steward is told."""
-    cells = plan.cells if isinstance(plan, Tally) else plan
-    told = telling(table, cells.group) if isinstance(cells, Partition) else None
+    cells = plan.cells if isinstance(plan, Tally | Tallies) else plan
+    single = [table.of_column(name) for name in table.sensitive_names] or [table]
+    said = [telling(each, cells.group) for each in single] if isinstance(cells, Partition) else []
+    told = next((each for each in said if each is not None), None)
     if told is None or table.weight is None:
         return ""
     return (
@@ -301,7 +305,16 @@ def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
     progress: dict[str, Any] = {"report": lambda share: say("grouping", share)} if order.method.reports else {}
     if "seeded" in signature(order.method.run).parameters:
         progress["seeded"] = order.seeded
-    return order.method.run(order.table, order.model, **order.method.for_plan(order.options), rng=rng, **progress)
+    table, model = _as_one(order)
+    return order.method.run(table, model, **order.method.for_plan(order.options), rng=rng, **progress)
+
+
+def _as_one(order: _Order) -> tuple[Table, Model]:
+    """Several sensitive columns that are promised about as one are one to a method, and go out as they are; tallies
+    decide themselves what to count together."""
+    single = by_column(order.table, order.model)
+    as_one = order.table.besides and len(single) == 1 and order.method.form != "tallied"
+    return single[0] if as_one else (order.table, order.model)
 
 
 def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
@@ -317,30 +330,36 @@ def _foreseen(order: _Order) -> list[str]:
     table, model = order.table, order.model
     told = (
         *_unchanged(table),
-        _many_numbers(table, model),
-        large_groups(order.method, model, table),
+        *(text for single, own in by_column(table, model) for text in _about_values(order, single, own)),
         many_columns(order.method, model, table),
         many_categories(order.method, table),
-        _unprotected(table, model),
         _nothing_promised(table, model),
         order.said(order.method.forewarn),
     )
     return [text for text in told if text]
 
 
+def _about_values(order: _Order, table: Table, model: Model) -> tuple[str, ...]:
+    """What can be said of one sensitive column."""
+    return large_groups(order.method, model, table) or many_values(model, table), _unprotected(table, model)
+
+
 def _notices(order: _Order, foreseen: list[str], caution: str, plan: Plan) -> tuple[str, ...]:
     seeded = _SEEDED.get(order.method.form, "") if order.seeded else ""
     said = [*foreseen, *(text for text in (caution, seeded, _told_by_weights(order.table, plan)) if text)]
-    return (*order.table.notices, *said, *(plan.notes if isinstance(plan, Partition | Cover | Tally | Network) else ()))
+    noted = plan.notes if isinstance(plan, Partition | Cover | Tally | Tallies | Network) else ()
+    return (*order.table.notices, *said, *noted)
 
 
 def _unchanged(table: Table) -> list[str]:
     """Columns to keep go out as they are, whatever is promised; one that nearly names people is said to."""
-    if table.kept is None:
+    kept = [] if table.kept is None else list(zip(table.keep, table.kept.T, strict=True))
+    kept = [(attribute, codes) for attribute, codes in kept if attribute.name not in table.besides]
+    if not kept:
         return []
-    names = listing([attribute.name for attribute in table.keep], limit=20)
+    names = listing([attribute.name for attribute, _ in kept], limit=20)
     said = [f"published unchanged, because they are to be kept, and covered by no promise: {names}"]
-    for attribute, codes in zip(table.keep, table.kept.T, strict=True):
+    for attribute, codes in kept:
         sizes = np.bincount(codes - codes.min())
         few = int(sizes[sizes < SMALL].sum())
         if 2 * few >= table.rows:
@@ -349,19 +368,6 @@ def _unchanged(table: Table) -> list[str]:
                 f"their value with fewer than {SMALL - 1} others, so who knows it finds their record"
             )
     return said
-
-
-def _many_numbers(table: Table, model: Model) -> str:
-    """Thousands of different numbers, each a value of its own, are rarely what a steward means to protect."""
-    sensitive = table.sensitive
-    if sensitive is None or sensitive.kind != "numeric" or sensitive.size <= _MANY_NUMBERS:
-        return ""
-    if all(part.about == "identity" for part in model.parts()):
-        return ""
-    return (
-        f"{sensitive.name!r} has {sensitive.size:,} different numbers, and each is protected on its own, not those "
-        "near it; --bins 50 (bins=50 in read_table) would protect 50 ranges instead"
-    )
 
 
 def _nothing_promised(table: Table, model: Model) -> str:
@@ -389,7 +395,8 @@ def _unprotected(table: Table, model: Model) -> str:
         return ""
     names = listing([table.sensitive.labels[value] for value in dict.fromkeys(value for _, value in said)])
     return (
-        f"{said[0][0]} leaves common values unprotected, a whole group may have them: {names}; "
+        f"{said[0][0]} leaves common values of {table.sensitive.name!r} unprotected, a whole group may have them: "
+        f"{names}; "
         f"{said[0][0].removeprefix('basic-')} protects every value that not everybody has"
     )
 
@@ -405,8 +412,11 @@ def _release(order: _Order, plan: Plan, rng: np.random.Generator, suppressed: in
     return release if order.table.person is None else replace(release, persons=order.table.people)
 
 
-def refuse_unreachable(table: Table, model: Model) -> None:
-    """The whole table as one group is the safest release there is; what it breaks, nothing keeps."""
+def refuse_unreachable(table: Table, model: Model, column: str = "") -> None:
+    """The whole table as one group is the safest release there is; what it breaks, nothing keeps.
+
+    column   which of several sensitive columns it is about
+    """
     rows, prior = Counts.of(table.counts), prior_of(table)
     persons = Counts.of(np.array([table.crowd]))
     for part in model.parts():
@@ -414,8 +424,9 @@ def refuse_unreachable(table: Table, model: Model) -> None:
         if part.holds(whole, prior) and _leaves_room(part, prior):
             continue
         strongest = _strongest(part, whole, prior)
+        about = f" for {column!r}" if column and part.about != "identity" else ""
         raise UnreachableGuarantee(
-            f"no release of this table can keep {part.spec()}{_culprit(table, part, prior)}",
+            f"no release of this table can keep {part.spec()}{about}{_culprit(table, part, prior)}",
             allowed=f"{strongest} or weaker" if strongest else "no promise of this kind",
             got=part.spec(),
             hint=f"{strongest} is the strongest of its kind" if strongest else "choose another kind of promise",

@@ -252,7 +252,7 @@ def farness_twin(table: Table, rows: Ints) -> list[float]:
     for i in rows:
         others, total = [j for j in rows if j != i], 0.0
         for a, attribute in enumerate(table.quasi):
-            if attribute.kind == "numeric":
+            if attribute.kind != "categorical":
                 place = attribute.scaled[table.codes[:, a]]
                 total += abs(place[i] - np.mean(place[others]))
             else:

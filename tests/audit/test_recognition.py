@@ -98,7 +98,10 @@ def fits(release: Published, record: dict[str, Any], attribute: Attribute, label
     if "occurs" in record:
         return str(label) in record["occurs"][name]
     if f"{name}_min" in record:
-        return bool(record[f"{name}_min"] <= label <= record[f"{name}_max"])
+        low, high = record[f"{name}_min"], record[f"{name}_max"]
+        if attribute.kind == "ordered":
+            label, low, high = (attribute.labels.tolist().index(each) for each in (label, low, high))
+        return bool(low <= label <= high)
     if isinstance(record[name], list):
         return label in record[name]
     if isinstance(release, Generalized):

@@ -679,7 +679,8 @@ def test_perturbed_values_go_out_with_their_matrix(people_csv: Path, tmp_path: P
     described = json.loads((out / "public" / "release.json").read_text())
     assert described["form"] == "perturbed"
     assert len(described["channel"]["weights"]) == len(described["prior"])
-    assert {path.name for path in (out / "public").iterdir()} == {"data.parquet", "data.csv", "release.json"}
+    pages = {"release.json", "README.md", "report.html"}
+    assert {path.name for path in (out / "public").iterdir()} == {"data.parquet", "data.csv", *pages}
     assert oneoff("verify", out / "public").status == 0
     assert oneoff("audit", out).status == 0
     assert oneoff("utility", out).status == 0

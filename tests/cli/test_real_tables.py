@@ -258,3 +258,41 @@ def test_coil(method: str, guarantee: str, most: float, data_dir: Path, tmp_path
     assert len(answer.err) < 600, "a notice does not list all of them"
     for command, status in (("verify", 0), ("audit", 0), ("utility", 0)):
         assert shell(command, out).status == status
+
+
+# --- which parameter? -------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_of_adult_says_what_beta_costs(adult: tuple[str, ...]) -> None:
+    given = ("--guarantee", "beta-likeness:0.5,4+k-anonymity:10", "--methods", "tallies", "--target", "occupation",
+             "--model", "logistic", "--workload", "sets", "--rows", 12000, "--seed", 1, "--json")  # fmt: skip
+    found = shell("sweep", *adult, *given).json
+    strict, loose = found["points"]
+    assert strict["holds"]
+    assert loose["holds"]
+    for name in ("count_error", "workload_error"):
+        assert strict[name]["mean"] > loose[name]["mean"]
+    assert strict["count_error"]["mean"] < found["overall_error"]
+    assert found["overall"]["accuracy"] < strict["accuracy"]["mean"] < loose["accuracy"]["mean"]
+    assert loose["accuracy"]["mean"] > found["original"]["accuracy"] - 0.04
+    assert abs(loose["added"]["mean"]) < 0.04
+
+
+# --- several sensitive columns ---------------------------------------------------------------------------------------
+
+
+def test_adult_with_two_sensitive_columns(adult: tuple[str, ...], tmp_path: Path) -> None:
+    """Noisy counts of both: what verify adds up, what counts of each are off by, what each alone would cost."""
+    two = [each if each != "occupation" else "occupation,income" for each in adult]
+    promise = ("--guarantee", "beta-likeness:3+k-anonymity:10", "--seed", 1)
+    answer = shell("anonymize", *two, *promise, "--out", tmp_path / "out", "--json")
+    assert answer.status == 0, answer.err
+    assert answer.json["method"] == "tallies"
+    errors = {name: each["count_error"] for name, each in answer.json["columns"].items()}
+    assert errors["occupation"]["median"] < 0.045
+    assert errors["income"]["median"] < 0.04
+    for each in errors.values():
+        assert each["median"] < each["overall_median"] / 3
+    verified = shell("verify", tmp_path / "out" / "public", "--json")
+    assert verified.status == 0
+    assert verified.json["epsilon"] < 1.3863

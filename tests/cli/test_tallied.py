@@ -173,3 +173,60 @@ def test_methods_say_who_anyone_is() -> None:
     assert "stands against: anyone" in " ".join(shown.split())
     assert "anyone:    anyone, whatever they know" in shown
     assert "prior:     somebody who knows" in shown
+
+
+# --- several sensitive columns
+
+TWO = ("--quasi", "age,gender,education,race", "--sensitive", "occupation,income")
+
+
+@pytest.fixture(scope="module")
+def two_csv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("two") / "people.csv"
+    pl.DataFrame(sample(3000, seed=1, values=6, income=True)).write_csv(path)
+    return path
+
+
+def said(answer: Answer) -> str:
+    """Without line breaks."""
+    return " ".join(answer.out.split())
+
+
+def test_two_sensitive_columns_end_to_end(two_csv: Path, tmp_path: Path) -> None:
+    """Published, repeated from its job, audited, verified, measured, counted in and attacked."""
+    promise = ("--guarantee", "beta-likeness:3+k-anonymity:10")
+    shares = ("--option", "shares=occupation:2,income:1")
+    answer = oneoff("anonymize", two_csv, *TWO, *promise, *shares, "--csv", "--out", tmp_path / "out", "--seed", 3)
+    assert answer.status == 0, answer.err
+    assert "epsilon 1.39: 0.924 for the counts of 'occupation' + 0.462 for the counts of 'income'" in said(answer)
+    assert "worst of several sensitive columns" in said(answer)
+    public = tmp_path / "out" / "public"
+    assert {path.name for path in public.glob("*.csv")} == {
+        "cells.csv", "columns.csv", "counts.csv", "counts-2.csv", "microdata.csv",
+    }  # fmt: skip
+    again = oneoff("anonymize", tmp_path / "out" / "private" / "job.toml", "--out", tmp_path / "again", "--seed", 3)
+    assert again.status == 0, again.err
+    for path in public.iterdir():
+        assert path.read_bytes() == (tmp_path / "again" / "public" / path.name).read_bytes()
+    for command in ("audit", "utility"):
+        assert oneoff(command, tmp_path / "out").status == 0
+    verified = oneoff("verify", public)
+    assert verified.status == 0
+    assert "that the epsilons of columns add up to no more than epsilon" in said(verified)
+    single = oneoff("query", public, "income = '30-40K' and age >= 40", "--json")
+    assert "independent" not in json.loads(single.out)
+    both = oneoff("query", public, "income = '30-40K' and occupation != 'Nurse'", "--json")
+    assert json.loads(both.out)["independent"] == ["occupation", "income"]
+    attacked = oneoff("attack", tmp_path / "out", "--original", two_csv, "--attack", "learned")
+    assert attacked.status == 0, attacked.err
+
+
+def test_columns_promised_together_are_counted_together(two_csv: Path, tmp_path: Path) -> None:
+    promise = ("--guarantee", "k-anonymity:5+occupation*income=beta-likeness:3")
+    answer = oneoff("anonymize", two_csv, *TWO, *promise, "--method", "tallies", "--out", tmp_path / "out", "--seed", 3)
+    assert answer.status == 0, answer.err
+    described = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
+    assert [each["columns"] for each in described["counted"]] == [["occupation", "income"]]
+    assert oneoff("verify", tmp_path / "out" / "public").status == 0
+    both = oneoff("query", tmp_path / "out", "income = '30-40K' and occupation != 'Nurse'", "--json")
+    assert "independent" not in json.loads(both.out)

@@ -33,7 +33,7 @@ _BLOCK = re.compile(
 _COMMAND = re.compile(
     r"^\$ (?P<command>.*<<END\n(?:.*\n)*?END\n|(?:.*\\\n)*.*\n)(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE
 )
-_SECONDS = re.compile(r"\b\d+(\.\d+)? s\b| +\d+\.\d\d(?=  (?:insider|reader|nobody|black box) )")
+_SECONDS = re.compile(r"\b\d+(\.\d+)? s\b| +\d+\.\d\d(?=  (?:anyone|insider|reader|nobody|black box) )")
 _SHELL = re.compile(r"[|;&<>$`]")
 _LEFT_OUT = "..."
 
@@ -112,7 +112,7 @@ def _in_shell(command: str) -> str:
     known = f'oneoff() {{ {shlex.quote(sys.executable)} -c {shlex.quote(program)} "$@"; }}\n'
     done = subprocess.run(
         ["bash", "-c", known + command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        env=os.environ | {"PYTHONUNBUFFERED": "1", "LC_ALL": "C.UTF-8"},  # `ls` sorts by locale
     )  # fmt: skip
     return done.stdout
 

@@ -33,7 +33,10 @@ def obviously_holds(public: Path) -> bool:
             return _buckets_hold(_rows(public, "sat"), described, parts)
         case "tallied":
             cells = [row["people"] for row in _rows(public, "cells")]
-            return all(_cells_hold(part, cells) and _odds_hold(part, described["epsilon"]) for part in parts)
+            parts_of = [Fraction(each["epsilon"]) for each in described.get("counted", [])]
+            return sum(parts_of) <= Fraction(described["epsilon"]) and all(
+                _cells_hold(part, cells) and _odds_hold(part, described["epsilon"]) for part in parts
+            )
         case "synthetic":
             spent = described["spent"]
             total = spent["choices"] * Fraction(spent["each_choice"]) + Fraction(spent["counts"])

@@ -26,6 +26,7 @@ _MADE = {
     "buckets": ("l-diversity:1.5", "exact-size", {}),
     "perturbed": ("beta-likeness:3", "perturbation", {}),
     "tallies": ("k-anonymity:3+beta-likeness:3", "tallies", {"field_size": 12}),
+    "two columns": ("k-anonymity:3+beta-likeness:3", "tallies", {"field_size": 12}),
     "synthetic": ("beta-likeness:3", "privbayes", {}),
     "masked": ("delta-probability:0.5", "mutual-cover", {}),
 }
@@ -40,6 +41,12 @@ def table() -> oneoff.Table:
 
 
 @cache
+def two_columns() -> oneoff.Table:
+    """With two sensitive columns."""
+    return oneoff.read_table(_people(), quasi=["age", "gender"], sensitive=["marital", "race"])
+
+
+@cache
 def _people() -> pa.Table:
     return sample(48, seed=5)
 
@@ -51,7 +58,8 @@ def releases() -> dict[str, Files]:
     with tempfile.TemporaryDirectory() as place, mock.patch("oneoff.report.page.report_html", return_value="<html>"):
         for number, (name, (promise, method, options)) in enumerate(_MADE.items()):
             folder = Path(place) / str(number)
-            oneoff.anonymize(table(), promise, method=method, seed=1, **options).write(folder)
+            people = two_columns() if name == "two columns" else table()
+            oneoff.anonymize(people, promise, method=method, seed=1, **options).write(folder)
             found[name] = {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob("*/*")}
     return found
 

@@ -19,6 +19,7 @@ from oneoff.errors import Defect, OneoffError
 from oneoff.inspection import verify_folder
 from oneoff.releases.description import describe
 from oneoff.table.read import read_frame
+from oneoff.utility.workloads import asked_in_file
 from tests.command_line import oneoff as shell
 from tests.fuzz import seeds
 from tests.fuzz.holds import obviously_holds
@@ -110,10 +111,13 @@ def verify(given: Damaged, place: Path) -> None:
         raise Found(f"verify says that {found.release.guarantee} holds, and it does not")
 
 
+_FORGED = ["boxes", "one group", "buckets", "groups", "tallies", "two columns", "perturbed", "synthetic"]
+
+
 @st.composite
 def forged_releases(draw: st.DrawFn) -> Damaged:
     """Files that agree with one another, but whose values changed places or whose promise is another one."""
-    kind = draw(st.sampled_from(["boxes", "one group", "buckets", "groups", "tallies", "perturbed", "synthetic"]))
+    kind = draw(st.sampled_from(_FORGED))
     release = Damaged(
         kind, {DESCRIPTION: json.dumps(draw(_other_promise(kind))).encode()} if draw(st.booleans()) else {}
     )
@@ -186,6 +190,26 @@ def query(given: tuple[str, Any], place: Path) -> None:
     ends = (0 <= answer.low <= answer.high <= release.rows + 1e-6, 0 <= answer.count <= release.rows + 1e-6)
     if not all(ends) or not math.isfinite(answer.raw):
         raise Found(f"the answer is {answer}")
+
+
+# --- files of questions
+
+
+def workloads() -> st.SearchStrategy[tuple[str, bytes]]:
+    lines = "\n".join(seeds.QUESTIONS).encode()
+    marked = b"where,name\n" + b"\n".join(b'"' + text.encode() + b'",x' for text in seeds.QUESTIONS)
+    content = st.one_of(torn(lines), torn(marked), st.binary(max_size=60))
+    return st.tuples(st.sampled_from(["txt", "csv"]), content)
+
+
+def workload(given: tuple[str, bytes], place: Path) -> None:
+    """A file of questions is asked whole, or refused."""
+    kind, content = given
+    path = place / f"own.{kind}"
+    path.write_bytes(content)
+    asked = attempt(lambda: list(asked_in_file(path, seeds.table())))
+    if asked is not None and sum(map(len, asked)) == 0:
+        raise Found("nothing is asked")
 
 
 # --- jobs
@@ -263,6 +287,7 @@ TARGETS = {
         Target("load", damaged_releases, load),
         Target("verify", forged_releases, verify),
         Target("query", questions, query),
+        Target("workload", workloads, workload),
         Target("job", jobs, job),
         Target("csv", text_files, csv),
     )

@@ -99,7 +99,7 @@ def test_records_one_by_one(seed: int, records: int, sizes: list[int], values: i
     begin, share = np.searchsorted(row, np.arange(lists + 1)), rng.random(lists * values)
     shown = (np.arange(lists + 1) * values, np.tile(np.arange(values), lists), share)
     found, weighed = np.zeros((6, 2), dtype=np.int64), np.zeros((6, 2))
-    kernels.records_meant(columns, value, *queries, found)
+    kernels.records_meant(columns, value, np.ones(len(value), dtype=np.int64), *queries, found)
     kernels.weights_meant(columns, begin, shown, *queries, weighed)
     for q in range(6):
         fit = [v for v in wanted(queries, q, -1) if v < values]
@@ -116,7 +116,7 @@ def test_more_records_than_a_block(sets: bool) -> None:
     columns, value = rng.integers(0, 9, (2, 10_001)).astype(np.int32), rng.integers(0, 5, 10_001).astype(np.int32)
     queries = some_queries(rng, [9, 9], 5, 20, sets=sets)
     found = np.zeros((20, 2), dtype=np.int64)
-    kernels.records_meant(columns, value, *queries, found)
+    kernels.records_meant(columns, value, np.ones(len(value), dtype=np.int64), *queries, found)
     for q in range(20):
         meant = np.ones(len(value), dtype=bool)
         for j, codes in conditions(queries, q):

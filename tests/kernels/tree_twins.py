@@ -126,6 +126,9 @@ def paper_loss(table: Table, rows: np.ndarray) -> float:
             total += sum(path[level] == top for path in paths.values()) / len(paths)
         elif attribute.kind == "numeric":
             total += (max(shown) - min(shown)) / (attribute.labels[-1] - attribute.labels[0])
+        elif attribute.kind == "ordered":
+            places = [attribute.labels.tolist().index(value) for value in shown]
+            total += (max(places) - min(places)) / (attribute.size - 1)
         else:
             total += 1.0
     return total

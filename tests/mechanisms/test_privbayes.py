@@ -203,7 +203,7 @@ def test_rows_are_people_who_do_not_exist(census: Table, tmp_path: Path) -> None
     assert frame["age"].max() <= ages.max()
     folder = release.write(tmp_path / "out", csv=True)
     assert {path.name for path in (folder / "public").iterdir()} == {
-        "microdata.parquet", "microdata.csv", "release.json",
+        "microdata.parquet", "microdata.csv", "release.json", "README.md", "report.html",
     }  # fmt: skip
     assert not (folder / "private" / "links.parquet").exists()
     back = oneoff.load_release(folder, private=True)

@@ -233,3 +233,117 @@ def _odds(own: Sequence[float], others: Sequence[float], size: int, total: int) 
             has += own[k] * others[rest] * (math.comb(size - 1, k - 1) if k else 0)
             has_not += own[k] * others[rest] * math.comb(size - 1, k)
     return has / has_not
+
+
+# --- two sensitive columns, each counted with noise of its own
+
+Pair = tuple[int, int]  # the values of a person in the two columns
+Pairs = dict[tuple[Pair, ...], Fraction]
+
+Q_OF = (Fraction(1, 2), Fraction(2, 3))  # e^(-eps / 2) of each column
+GAIN_OF = tuple(q**-2 for q in Q_OF)
+BOTH = GAIN_OF[0] * GAIN_OF[1]  # e^(eps_1 + eps_2)
+FIELDS_OF = ((0, 0, 1), (0, 0, 0))  # of each column, of three people
+EVERY = [tuple(pairs) for pairs in product(product((0, 1), repeat=2), repeat=3)]
+
+
+def going_together(strength: Fraction) -> dict[Pair, Fraction]:
+    """A person's values are the same with this probability; 1 / 5 has 0 in the first column, if only roughly."""
+    same, other = strength, 1 - strength
+    return {(a, b): SHARES[a] * (same if a == b else other) for a, b in product((0, 1), repeat=2)}
+
+
+def each_by_themselves(pair: dict[Pair, Fraction]) -> Pairs:
+    return {world: math.prod((pair[own] for own in world), start=Fraction(1)) for world in EVERY}
+
+
+def others_known(pair: dict[Pair, Fraction]) -> Pairs:
+    return {(own, (0, 1), (1, 1)): p for own, p in pair.items()}
+
+
+def partners(pair: dict[Pair, Fraction]) -> Pairs:
+    """The second person mostly has what the first has in the other column."""
+    return {
+        world: p * (Fraction(9, 10) if world[0][0] == world[1][1] else Fraction(1, 10))
+        for world, p in each_by_themselves(pair).items()
+    }
+
+
+PAIRS_KNOWN: dict[str, Callable[[dict[Pair, Fraction]], Pairs]] = {
+    "nothing": each_by_themselves,
+    "all others": others_known,
+    "partners": partners,
+}
+ABOUT: dict[str, Callable[[Pair], bool]] = {
+    "the first column": lambda pair: pair[0] == 0,
+    "the second": lambda pair: pair[1] == 0,
+    "both": lambda pair: pair == (0, 0),
+    "whether they agree": lambda pair: pair[0] == pair[1],
+}
+
+
+def counts_of_both(world: tuple[Pair, ...], without_first: bool = False) -> tuple[Counts, Counts]:
+    columns = zip(*world, strict=True)
+    first, second = (
+        counts_of(values, fields, without_first) for values, fields in zip(columns, FIELDS_OF, strict=True)
+    )
+    return first, second
+
+
+def gains_of_both(belief: Pairs, about: Callable[[Pair], bool], *, against_without: bool = False) -> list[Fraction]:
+    """By how much the odds of something about the first person grow, in everything that can be shown of both columns;
+    or how much larger they are than without that person in the counts."""
+    weight: defaultdict[tuple[bool, bool, tuple[Counts, Counts]], Fraction] = defaultdict(Fraction)
+    for world, p in belief.items():
+        for without in (False, True):
+            weight[without, about(world[0]), counts_of_both(world, without)] += p
+    prior = [sum((p for (_, is_so, _), p in weight.items() if is_so is so), Fraction(0)) for so in (True, False)]
+    single = [
+        {(shown, true): likelihood(shown, true, q) for shown in outcomes(fields) for true in _possible(weight, c)}
+        for c, (fields, q) in enumerate(zip(FIELDS_OF, Q_OF, strict=True))
+    ]
+    found = []
+    for shown in product(outcomes(FIELDS_OF[0]), outcomes(FIELDS_OF[1])):
+        seen = {key: Fraction(0) for key in product((False, True), repeat=2)}
+        for (without, is_so, true), p in weight.items():
+            seen[without, is_so] += p * single[0][shown[0], true[0]] * single[1][shown[1], true[1]]
+        with_them, without_them = (seen[w, True] / seen[w, False] for w in (False, True))
+        found.append(with_them / (without_them if against_without else prior[0] / prior[1]))
+    return found
+
+
+def _possible(weight: dict[tuple[bool, bool, tuple[Counts, Counts]], Fraction], column: int) -> set[Counts]:
+    return {true[column] for _, _, true in weight}
+
+
+@pytest.mark.parametrize("strength", [Fraction(1, 2), Fraction(9, 10)])
+@pytest.mark.parametrize("about", ABOUT)
+@pytest.mark.parametrize("who", ["nothing", "all others"])
+def test_counts_of_two_columns_move_odds_by_the_sum_of_their_epsilons(who: str, about: str, strength: Fraction) -> None:
+    """About either column, both, or how they go together; however these go together."""
+    gains = gains_of_both(PAIRS_KNOWN[who](going_together(strength)), ABOUT[about])
+    assert 1 / BOTH <= min(gains) <= max(gains) <= BOTH
+    if strength == Fraction(1, 2) and about == "the first column" and who == "all others":
+        assert max(gains) == GAIN_OF[0], "a column that has nothing to do with the other moves by its own"
+
+
+def test_of_columns_that_go_together_neither_epsilon_alone_would_do() -> None:
+    """Who has 0 in one column has 0 in the other: then the bound on both together is reached."""
+    surely = {pair: p for pair, p in going_together(Fraction(1)).items() if p}
+    for name in ("the first column", "the second"):
+        assert max(gains_of_both(others_known(surely), ABOUT[name])) == BOTH > max(GAIN_OF)
+
+
+def test_who_knows_a_persons_other_value_learns_less() -> None:
+    """They know the second, so that only the counts of the first tell them something about it."""
+    knowing = {pair: p for pair, p in going_together(Fraction(9, 10)).items() if pair[1] == 0}
+    gains = gains_of_both(others_known(knowing), ABOUT["the first column"])
+    assert max(gains) == GAIN_OF[0]
+
+
+@pytest.mark.parametrize("about", ABOUT)
+@pytest.mark.parametrize("who", PAIRS_KNOWN)
+def test_what_a_person_adds_to_the_counts_of_both_columns_is_bounded(who: str, about: str) -> None:
+    """Whatever somebody knows, people tied to one another among it: with that person in the counts, and without."""
+    factors = gains_of_both(PAIRS_KNOWN[who](going_together(Fraction(9, 10))), ABOUT[about], against_without=True)
+    assert 1 / BOTH <= min(factors) <= max(factors) <= BOTH

@@ -226,7 +226,8 @@ def test_nothing_but_noisy_counts_is_said_about_values(people: Table, tmp_path: 
     assert str(people.counts.tolist()) not in described.replace("\n", "").replace("  ", "")
     names = sorted(path.name for path in (tmp_path / "out" / "public").iterdir())
     tables_out = ["cells", "columns", "counts", "microdata"]
-    assert names == sorted([f"{name}.{kind}" for name in tables_out for kind in ("csv", "parquet")] + ["release.json"])
+    pages = ["release.json", "README.md", "report.html"]
+    assert names == sorted([f"{name}.{kind}" for name in tables_out for kind in ("csv", "parquet")] + pages)
     true = np.zeros_like(release.noisy)
     assert release.links is not None
     np.add.at(true, (release.field[release.links], people.values), 1)

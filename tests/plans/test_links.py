@@ -69,7 +69,8 @@ def test_every_record_shows_the_tightest_box_around_its_cover(data: st.DataObjec
             if attribute.hierarchy is not None:
                 assert all(record[attribute.name] in row for row in attribute.hierarchy.rows() if row[0] in shown)
             elif f"{attribute.name}_min" in record:
-                assert (record[f"{attribute.name}_min"], record[f"{attribute.name}_max"]) == (min(shown), max(shown))
+                least, greatest = (attribute.labels[end(table.codes[people, j])] for end in (np.min, np.max))
+                assert (record[f"{attribute.name}_min"], record[f"{attribute.name}_max"]) == (least, greatest)
             else:
                 assert set(record[attribute.name]) == shown
     assert release.links is not None

@@ -49,7 +49,12 @@ def small_release() -> tuple[oneoff.Published, oneoff.Published]:
     table = read_table(sample(60, seed=3), **SAMPLE_ROLES)
     made = [oneoff.anonymize(table, f"k-anonymity:{k}", seed=1, method="mondrian", columns="box") for k in (5, 7)]
     earlier, later = [
-        replace(release, private_half=lambda: {"report.html": lambda: b"page", "seed": b"1"}) for release in made
+        replace(
+            release,
+            private_half=lambda: {"report.html": lambda: b"page", "seed": b"1"},
+            public_pages=lambda release, files: {"README.md": b"guide"},
+        )
+        for release in made
     ]
     return earlier, later
 

@@ -122,5 +122,7 @@ def test_the_part_a_condition_holds_for(case: Case, data: st.DataObject) -> None
 
 
 def test_the_ways_of_showing_by_name() -> None:
-    assert {name: kind.__name__ for name, kind in CELLS.items()} == {"range": "Ranges", "set": "Sets", "node": "Nodes"}
+    assert {name: kind.__name__ for name, kind in CELLS.items()} == {
+        "range": "Ranges", "ordered range": "OrderedRanges", "set": "Sets", "node": "Nodes",
+    }  # fmt: skip
     assert [name for name, kind in CELLS.items() if not kind.complete] == ["range"]

@@ -153,3 +153,18 @@ def test_estimates_are_clipped_but_the_raw_number_stays() -> None:
     assert found.raw == pytest.approx(-10.0)
     assert found.count == 0.0
     assert found.low == 0.0
+
+
+def test_dates_are_counted_in_boxes_too() -> None:
+    """Of a range of four days two are asked for: half of its people."""
+    from datetime import date
+
+    days = [date(2020, 1, day) for day in range(1, 9)]
+    import pyarrow as pa
+
+    frame = pa.table({"day": days, "s": list("abababab")})
+    table = oneoff.read_table(frame, quasi="day", sensitive="s")
+    release = oneoff.anonymize(table, "k-anonymity:4", method="mondrian", columns="box")
+    found = release.count("day between '2020-01-03' and '2020-01-08'")
+    assert (found.count, found.low, found.high) == (6, 4, 8)
+    assert release.count({"day": (date(2020, 1, 5), None)}).count == 4

@@ -49,9 +49,10 @@ def test_both_halves_and_nothing_else(release: oneoff.Generalized, tmp_path: Pat
     folder = release.write(tmp_path / "out", csv=True)
     assert {p.name for p in folder.iterdir()} == {"public", "private"}
     tables = {f"{name}.{kind}" for name in ("data", "columns", "microdata") for kind in ("parquet", "csv")}
-    assert {p.name for p in (folder / "public").iterdir()} == {*tables, "release.json"}
+    assert {p.name for p in (folder / "public").iterdir()} == {*tables, "release.json", "README.md", "report.html"}
     private = {p.name for p in (folder / "private").iterdir()}
-    assert private == {"verdict.json", "summary.json", "report.html", "links.parquet", "seed", "job.toml", "files.txt"}
+    pages = {"report.html", "report.json"}
+    assert private == {"verdict.json", "summary.json", *pages, "links.parquet", "seed", "job.toml", "files.txt"}
     assert [p.name for p in tmp_path.iterdir()] == ["out"], "nothing is left aside"
 
 
@@ -398,7 +399,9 @@ def forged(public: Path, change: dict[str, object], rows: pa.Table | None = None
     if rows is not None:
         pq.write_table(rows, public / "data.parquet")
     described = json.loads((public / "release.json").read_text()) | change
-    described["files"] = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in public.glob("*.parquet")}
+    described["files"] = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in public.iterdir() if path.suffix != ".json"
+    }
     (public / "release.json").write_text(json.dumps(described))
 
 

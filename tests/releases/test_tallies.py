@@ -275,7 +275,7 @@ def test_boxes_alone_are_what_they_were(people: Table, release: Generalized, tmp
     boxes = oneoff.anonymize(people, "k-anonymity:5", method="mondrian", seed=1, columns="box")
     assert boxes.to_arrow().equals(release.to_arrow()), "tallies do not change the records"
     assert {path.name for path in (boxes.write(tmp_path / "out") / "public").iterdir()} == {
-        "data.parquet", "release.json",
+        "data.parquet", "release.json", "README.md", "report.html",
     }  # fmt: skip
     assert isinstance(boxes, Generalized)
     with pytest.raises(BadValue, match=r"no plain rows.*column tallies.*columns=\"box\""):

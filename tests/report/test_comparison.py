@@ -48,25 +48,42 @@ def test_the_worst_belief_of_one_column_has_a_footnote(rows: Rows) -> None:
     assert "black box" not in "".join(without)
 
 
-def test_black_box_is_explained_and_the_best_of_the_others_named(rows: Rows) -> None:
-    best_answers = rows[0] | {"query_error": 0.001}
-    lines = comparison_lines([best_answers, *rows[1:]], PROMISE)
-    (least,) = (line for line in lines if line.startswith("Least error of count queries"))
-    assert "mutual-cover, 0.10%;" in least
-    assert f"recognised with {rows[0]['recognised']:.2%}" in least
-    assert "a black box only: somebody who matches people on one column at a time" in least
-    (whole,) = (line for line in lines if line.startswith("Least error among those whose promise is about whole"))
-    best = min(rows[1:3], key=lambda row: float(row["query_error"]))
-    assert f"{best['query_error']:.2%}" in whole
-    assert "black box" not in whole
+def test_the_best_is_named_against_each_adversary_by_itself(rows: Rows) -> None:
+    column, record, groups = (row | {"query_error": e} for row, e in zip(rows, (0.001, 0.2, 0.05), strict=False))
+    anyone = groups | {"method": "tallies", "query_error": 0.1, "against": "anyone"}
+    lines = comparison_lines([column, record, groups, anyone], PROMISE)
+    against = [line for line in lines if line.startswith("Against ")]
+    assert [("tallies" in line, "joint=true" in line, "mondrian" in line) for line in against] == [
+        (True, False, False), (False, True, False), (False, False, True), (False, False, False)
+    ], "the strongest first, the black box last"  # fmt: skip
+    assert against[-1].startswith("Against a black box only")
+    assert "only mutual-cover; a typical" in against[-1]
+    (less,) = (line for line in lines if line.startswith("Off by less than tallies (10.00%), but against less:"))
+    assert "mondrian (5.00%), mutual-cover (0.10%). That is better only if nobody stronger" in less
+    assert "joint=true" not in less, "it is off by more"
+    assert not [line for line in comparison_lines([anyone, record], PROMISE) if line.startswith("Off by less")]
 
 
-def test_who_stands_against_anyone_stands_against_an_insider(rows: Rows) -> None:
-    joint = rows[1] | {"query_error": 0.2}
-    anyone, reader = rows[2] | {"query_error": 0.1, "against": "anyone"}, rows[2] | {"query_error": 0.05}
-    lines = comparison_lines([joint, anyone, reader], PROMISE)
-    (also,) = (line for line in lines if line.startswith("Least error among those that also stand against an insider"))
-    assert "mondrian, 10.00%;" in also
+def test_the_next_best_is_named_and_what_is_about_equal(rows: Rows) -> None:
+    first, second, third = (
+        rows[2] | {"method": n, "query_error": e} for n, e in (("a", 0.1), ("b", 0.103), ("c", 0.2))
+    )
+    (line,) = (line for line in comparison_lines([third, first], PROMISE) if line.startswith("Against "))
+    assert line.endswith("a is best; a typical count is off by 10.00%, with the next, c, by 20.00%.")
+    (line,) = (line for line in comparison_lines([second, third, first], PROMISE) if line.startswith("Against "))
+    assert line.endswith("a and b are about equal; a typical count is off by 10.00% with the first.")
+
+
+def test_promises_are_told_apart(rows: Rows) -> None:
+    one, other = rows[2], rows[2] | {"guarantee": "k-anonymity:4", "query_error": 0.001}
+    lines = comparison_lines([one, other], "both")
+    assert [line for line in lines if line.startswith("  mondrian, k-anonymity:4 ")]
+    against = [line for line in lines if line.startswith("Against ")]
+    assert len(against) == 2
+    assert f", for {rows[2]['guarantee']}: only" in against[0]
+    assert ", for k-anonymity:4: only mondrian, k-anonymity:4;" in against[1]
+    assert "Not all keep the same promise: a smaller error under another promise is no gain in itself." in lines
+    assert not [line for line in comparison_lines([one, one], PROMISE) if line.startswith("Not all keep")]
 
 
 def test_reasons_are_cut_between_words(rows: Rows) -> None:
@@ -79,13 +96,13 @@ def test_reasons_are_cut_between_words(rows: Rows) -> None:
 
 def test_the_page_draws_every_method_and_says_the_same_as_the_lines(rows: Rows) -> None:
     page = comparison_html(rows, PROMISE)
-    (drawn,) = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    (drawn,) = re.findall(r'<table class="bars">.*?</table>', page, re.DOTALL)
     for name in ("mutual-cover", "mutual-cover joint=true", "mondrian"):
-        assert f">{name}</text>" in drawn
-    assert len(re.findall(r'aria-label="[^"]*name: ', drawn)) == 2 * 3, "two marks for each"
+        assert f">{name}</span>" in drawn
+    assert len(re.findall(r'<span class="bar \w+" style="width:[\d.]+%">', drawn)) == 2 * 3, "two bars for each"
     assert "mutual-cover joint=maybe: refused" in page
     assert "* One column at a time" in page
-    assert '<div class="wide"><table>' in page, "headers may be broken into lines"
+    assert '<div class="scroll" tabindex="0" role="region" aria-label="Methods side by side">' in page
 
 
 def test_without_queries_loss_is_drawn_and_what_has_none_is_named() -> None:
@@ -110,9 +127,9 @@ def test_the_count_error_comes_first(people: Table, rows: Rows) -> None:
     assert (rows[2]["count_error"], rows[2]["query_error"]) == (errors.as_dict(), errors.median)
     (meant,) = (line for line in lines if line.startswith("Count error: "))
     assert f"would be off by {errors.overall_median:.2%} and {errors.overall_mean:.2%}." in meant
-    starts = [line.partition(":")[0] for line in lines if line.startswith("Least")]
-    assert starts[0] == "Least error of count queries"
-    assert starts.index("Least loss among those that keep the promise") > 0
+    starts = [line.split()[0] for line in lines if line.startswith(("Against", "Least"))]
+    assert starts == sorted(starts), "first what counts are off by, then loss"
+    assert set(starts) == {"Against", "Least"}
 
 
 def test_when_all_refuse_there_is_no_empty_table(rows: Rows) -> None:

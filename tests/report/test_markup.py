@@ -21,12 +21,14 @@ from oneoff.publish import publish
 from oneoff.report import report_html
 from oneoff.report.comparison import comparison_html
 from oneoff.report.markup import Figure, Grid, _templates, render
-from oneoff.report.plots import ceilings_plot, comparison_plot, loss_plot
+from oneoff.report.plots import ceilings_plot, comparison_plot, error_plot, loss_plot
+from oneoff.report.sweep import sweep_html
+from oneoff.sweeping import sweep
 from oneoff.table import Table
 from tests.pages import PageReader, addresses
 
 SCRIPT = "<script>alert(1)</script>"
-SHIPPED = {"base.html", "comparison.html", "parts.html", "report.html", "style.css"}
+SHIPPED = {"base.html", "comparison.html", "parts.html", "public.html", "report.html", "style.css", "sweep.html"}
 BETA, COVERED = "basic-beta-likeness:2", "delta-probability:1/5+l-diversity:3"
 
 
@@ -46,6 +48,10 @@ def _comparison(table: Table) -> str:
     return comparison_html([row.as_dict() for row in compare(table, COVERED, methods=methods, seed=1)], COVERED)
 
 
+def _sweep(table: Table, promise: str) -> str:
+    return sweep_html(sweep(table, promise, methods=["mondrian"], seed=1).as_dict())
+
+
 PAGES: dict[str, Callable[[Table], str]] = {
     "groups": lambda table: _page(table, f"{BETA}+k-anonymity:4", "transversal"),
     "buckets": lambda table: _page(table, "l-diversity:3", "exact-size"),
@@ -55,6 +61,8 @@ PAGES: dict[str, Callable[[Table], str]] = {
     "no groups": lambda table: _page(table, "l-diversity:3", "heterogeneous"),
     "broken": _broken,
     "comparison": _comparison,
+    "sweep": lambda table: _sweep(table, "l-diversity:2,3,500"),
+    "sweep of nothing": lambda table: _sweep(table, "l-diversity:400,500"),
     "all refused": lambda table: comparison_html([_refused("none fits")], COVERED),
 }
 
@@ -68,6 +76,7 @@ def _refused(reason: str, method: str = "mondrian") -> dict[str, Any]:
         "form": None,
         "query_error": None,
         "count_error": None,
+        "guarantee": COVERED,
     }
 
 
@@ -118,15 +127,16 @@ def test_names_of_methods_and_reasons_are_never_markup() -> None:
 
 
 def test_labels_in_plots_are_never_markup() -> None:
-    for drawn in (
-        loss_plot({SCRIPT: 0.5}, f"of {SCRIPT}"),
-        ceilings_plot([SCRIPT, '"><b>'], [0.1, 0.2], [0.2, 0.4]),
-        comparison_plot([SCRIPT], {SCRIPT: [0.1], "b": [0.2]}),
-    ):
-        read = PageReader(drawn)
-        assert isinstance(drawn, Markup)
+    bars = [
+        loss_plot({SCRIPT: 0.5}, SCRIPT, f"of {SCRIPT}"),
+        ceilings_plot([SCRIPT, '"><b>'], [0.1, 0.2], [0.2, 0.4], SCRIPT),
+        comparison_plot([SCRIPT], {SCRIPT: [0.1], "b": [0.2]}, SCRIPT),
+    ]
+    lines = error_plot({SCRIPT: [0.1] * 3, "b": [0.2] * 3}, SCRIPT)
+    for page in (*(_shown(methods=Grid(("a",), ()), plot=drawn) for drawn in bars), lines.svg):
+        read = PageReader(page)
         assert not {"script", "b"} & set(read.tags)
-        assert SCRIPT in read.texts
+        assert SCRIPT in " ".join([*read.texts, *(value or "" for _, value in read.attributes)])
 
 
 def _shown(**values: Any) -> str:
@@ -135,14 +145,16 @@ def _shown(**values: Any) -> str:
 
 
 def test_only_plots_are_taken_as_markup() -> None:
-    methods = Grid((SCRIPT, "b"), ((SCRIPT, "BROKEN"), ("c", "kept")), right=(1,))
-    page = _shown(methods=methods, plot=Figure(Markup("<svg></svg>"), SCRIPT), notes=[SCRIPT])
+    methods = Grid((SCRIPT, "b"), ((SCRIPT, "BROKEN"), ("c", "kept")), right=(1,), caption=SCRIPT)
+    plot = loss_plot({SCRIPT: 0.5}, SCRIPT)
+    page = _shown(methods=methods, plot=plot, notes=[SCRIPT])
     assert "<script" not in page
-    assert page.count(escape(SCRIPT)) == 4
-    assert "<svg></svg>" in page
-    assert page.count('<tr class="alarm">') == 1
-    assert page.count('class="number">') == 3
-    pretended = _shown(methods=methods, plot=Figure(SCRIPT, ""))  # type: ignore[arg-type]
+    assert page.count(escape(SCRIPT)) == 6
+    assert page.count('<tr role="row" class="alarm">') == 1
+    assert page.count('class="number" data-of="b">') == 2
+    template = _templates().from_string('{% import "parts.html" as parts %}{{ parts.figure(drawn) }}')
+    assert "<svg></svg>" in template.render(drawn=Figure(Markup("<svg></svg>"), ""))
+    pretended = template.render(drawn=Figure(SCRIPT, "", ((SCRIPT, SCRIPT),)))  # type: ignore[arg-type]
     assert "<script" not in pretended, "a text is a text, wherever it stands"
 
 

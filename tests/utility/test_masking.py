@@ -51,6 +51,8 @@ def distance(attribute: Attribute, first: int, second: int) -> float:
     if attribute.kind == "numeric":
         width = attribute.labels[-1] - attribute.labels[0]
         return abs(float(x - y)) / float(width) if width else 0.0
+    if attribute.kind == "ordered":
+        return abs(first - second) / (attribute.size - 1) if attribute.size > 1 else 0.0
     if attribute.hierarchy is None:
         return float(x != y)
     paths = {row[0]: row for row in attribute.hierarchy.rows()}

@@ -82,10 +82,23 @@ class Words:
 
     chance    what nobody can see, to be read after "that"
     checked   what anybody can check, to be read after "What was checked:"
+    parts     of several sensitive columns: what each has of epsilon
     """
 
     chance: str
     checked: str
+    parts: tuple[tuple[str, float], ...] = ()
+
+    def moves(self, epsilon: float) -> str:
+        """How far a person's own values move odds, and whose: to be read before what becomes of a belief."""
+        fold = f"anybody's odds about that person at most {_fold(epsilon)}"
+        if not self.parts:
+            return f"A person's own value changes {fold} (epsilon {epsilon:.3g}), whatever they know"
+        split = " + ".join(f"{part:.3g} for the counts of {name!r}" for name, part in self.parts)
+        return (
+            f"A person's own values in all sensitive columns together change {fold} (epsilon {epsilon:.3g}: {split}), "
+            "whatever they know, that person's other values included"
+        )
 
 
 def remarks(epsilon: float, allowed: float, odds: Odds, words: Words) -> tuple[str, ...]:
@@ -93,12 +106,18 @@ def remarks(epsilon: float, allowed: float, odds: Odds, words: Words) -> tuple[s
 
     allowed   what the promise allows epsilon to be
     """
+    moved, becoming = words.moves(epsilon), odds.sentence(epsilon)
+    column = f" of {odds.sensitive.name!r}" if words.parts else ""
+    first: tuple[str, ...]
+    if words.parts:  # the first is said once, the second of each column
+        first = (f"{moved}.", f"Of {odds.sensitive.name!r}: {becoming or 'everybody has the same value'}.")
+    else:
+        first = (f"{moved}{'; ' * bool(becoming)}{becoming}.",)
     return (
-        f"A person's own value changes anybody's odds about that person at most {_fold(epsilon)} (epsilon "
-        f"{epsilon:.3g}), whatever they know{odds.sentence(epsilon)}.",
+        *first,
         "What the table shows of people like them, it shows with or without them; that is not bounded, and is the "
         "point of publishing.",
-        _totals(epsilon, kept=2 * epsilon <= allowed),
+        _totals(epsilon, column, kept=2 * epsilon <= allowed),
         f"What was checked: {words.checked}. That {words.chance} cannot be seen in any file: it is a promise of the "
         f"method, taken on trust.{_ESTIMATED * odds.estimated}",
     )
@@ -130,7 +149,7 @@ def _becoming(one: tuple[float, str, str], other: tuple[float, str, str], epsilo
     (p, value, few), (q, another, many) = one, other
     low, high = (f"{100 * highest_belief(share, epsilon):.3g}%" for share in (p, q))
     return (
-        f"; a belief of {100 * p:.3g}%{value}{few} becomes at most {low}, and one of {100 * q:.3g}%{another}{many} at "
+        f"a belief of {100 * p:.3g}%{value}{few} becomes at most {low}, and one of {100 * q:.3g}%{another}{many} at "
         f"most {high}"
     )
 
@@ -139,8 +158,8 @@ def _fold(epsilon: float) -> str:
     return "infinitely" if epsilon > _TOO_MUCH else f"{math.exp(epsilon):.3g}-fold"
 
 
-def _totals(epsilon: float, *, kept: bool) -> str:
-    who, twice = "Somebody who knows exactly how many people have each value", _fold(2 * epsilon)
+def _totals(epsilon: float, column: str, *, kept: bool) -> str:
+    who, twice = f"Somebody who knows exactly how many people have each value{column}", _fold(2 * epsilon)
     if kept:
         return f"{who} and nothing else gains at most {twice}, which the promise allows, too."
     return (

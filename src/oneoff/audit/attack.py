@@ -192,5 +192,5 @@ def attacker_view(release: Generalized, table: Table, model: Model) -> AttackerV
 
 def _numeric_as(release: Generalized) -> str:
     """Whether numbers are published as sets: what the release shows decides how loss is counted."""
-    ways = {cells.shown_as for attribute, cells in release.shown if attribute.kind == "numeric"}
+    ways = {cells.shown_as for attribute, cells in release.shown if attribute.has_order}
     return "set" if "set" in ways else "range"

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.judge import Crowds, judge_crowds
+from oneoff.audit.knowing import Knowing, believed
 from oneoff.audit.persons import SEVERAL_ROWS
+from oneoff.audit.several import of_columns
 from oneoff.audit.verdict import Verdict
 from oneoff.errors import BadValue, listing
-from oneoff.models import Model, parse
+from oneoff.models import Model, parse, promised
 from oneoff.table import Attribute
-from oneoff.table.arrays import Flags
+from oneoff.table.arrays import Flags, Ints
 from oneoff.table.classes import look_alikes
 from oneoff.table.encode import read_values
 from oneoff.table.hierarchy import label_texts
 from oneoff.table.labels import is_missing, label_of, labels_in, plain_labels
 from oneoff.table.persons import persons_in
 from oneoff.table.schema import Schema
-from oneoff.table.table import Codes
+from oneoff.table.table import Codes, ValueColumns
 
 __all__ = ["check"]
 
@@ -31,7 +34,7 @@ def check(
     frame: Any,
     *,
     quasi: Iterable[str] | str,
-    sensitive: str | None = None,
+    sensitive: Iterable[str] | str | None = None,
     guarantee: str | Model,
     hierarchies: Any = None,
     prior: Any = None,
@@ -39,9 +42,12 @@ def check(
 ) -> Verdict:
     """Judge the output of any tool, or a raw table: people with equal quasi-identifiers are a group.
 
+    sensitive  a column, or several: each is then judged by itself
+
     frame      a path or a pandas, polars or Arrow frame; quasi-identifiers may be texts such as "[20-30]" or lists
+    guarantee  what it is to keep, e.g. "k-anonymity:5+l-diversity:3"; hierarchies: by column, where it asks for one
     prior      people with each sensitive value in the whole table, when the frame is only a part of it: a mapping
-               from values to counts, with the values that the frame does not hold
+               from values to counts, with the values that the frame does not hold; for one sensitive column
     person     the column that says whose a row is, where people have several: promises about identity count persons,
                and those about values are not judged
     Missing values count as a value of their own, so no row is left out; the index of a frame does not matter.
@@ -49,29 +55,79 @@ def check(
     from oneoff.table.read import read_frame
 
     frame = read_frame(frame)
-    columns, attribute, values = read_values(frame, quasi=quasi, sensitive=sensitive, hierarchies=hierarchies)
-    counts = np.bincount(values, minlength=1 if attribute is None else attribute.size).astype(np.int64)
-    if prior is not None and attribute is not None:
-        attribute, values, counts = _whole_table(prior, attribute, values)
-    model = parse(guarantee).bind(attribute)
-    group = look_alikes(columns)
-    crowds = Crowds.of_groups(group, values, counts, attribute)
-    hidden = _suppressed(frame, quasi)
-    if person is None:
+    roles = Schema(quasi, sensitive, person=person)  # type: ignore[arg-type]  # splits texts
+    columns, read = _read_values(frame, roles, hierarchies)
+    model, group, names = parse(guarantee), look_alikes(columns), tuple(read)
+    whose = None if person is None else look_alikes(read_values(frame, quasi=[person])[0])
+    hidden = _suppressed(frame, roles.quasi)
+
+    def judged(name: str, attribute: Attribute | None, values: Codes) -> Verdict:
+        counts = np.bincount(values, minlength=1 if attribute is None else attribute.size).astype(np.int64)
+        if prior is not None and attribute is not None:
+            attribute, values, counts = _whole_table(prior, attribute, values)
+        crowds = Crowds.of_groups(group, values, counts, attribute)
+        return _judged(model.for_column(name).bind(attribute), crowds, group, whose, hidden)
+
+    if len(names) < 2:
+        promised(model, names)
+        return judged(names[0], *read[names[0]]) if names else judged("", None, np.zeros(len(group), np.int32))
+    _refuse_one_prior(prior)
+    told = ValueColumns(*read[names[0]], *_beside([read[name] for name in names[1:]]), names[1:])
+    single = {name: told.of_column(name) for name in promised(model, names)}
+    return of_columns(
+        model.spec(),
+        {name: judged(name, *each[:2]) for name, each in single.items()},
+        tuple(_knowing(model, group, read, *pair) for pair in permutations(names, 2)),
+    )
+
+
+def _knowing(model: Model, group: Ints, read: Mapping[str, tuple[Attribute, Codes]], known: str, about: str) -> Knowing:
+    attribute, values = read[about]
+    promise = model.for_column(about).bind(attribute) if model.says_of(about) else None
+    limits = None if promise is None else promise.caps(np.bincount(values, minlength=attribute.size))
+    return believed(known, about, group, read[known][1], values, limits)
+
+
+def _read_values(frame: Any, roles: Schema, trees: Any) -> tuple[list[Codes], dict[str, tuple[Attribute, Codes]]]:
+    """Equal quasi-identifiers as equal codes, and the values of each sensitive column."""
+    read: dict[str, tuple[Attribute, Codes]] = {}
+    columns: list[Codes] = []
+    for name in (roles.sensitive, *roles.beside):
+        columns, attribute, values = read_values(frame, quasi=roles.quasi, sensitive=name, hierarchies=trees)
+        if attribute is not None:
+            read[attribute.name] = attribute, values
+    return columns, read
+
+
+def _beside(others: list[tuple[Attribute, Codes]]) -> tuple[tuple[Attribute, ...], Codes]:
+    return tuple(attribute for attribute, _ in others), np.stack([values for _, values in others], axis=1)
+
+
+def _refuse_one_prior(prior: Any) -> None:
+    if prior is not None:
+        raise BadValue(
+            "a prior is of one sensitive column",
+            allowed="one sensitive column, or the whole table without a prior",
+            hint="check the columns one by one",
+        )
+
+
+def _judged(model: Model, crowds: Crowds, group: Ints, whose: Ints | None, hidden: Flags) -> Verdict:
+    """By groups of rows or, for promises about identity, of the persons they are of."""
+    if whose is None:
         return replace(judge_crowds(model, crowds), remarks=_said(hidden, crowds, model))
-    whose = look_alikes(read_values(frame, quasi=[person])[0])
     problems = () if all(part.about == "identity" for part in model.parts()) else (SEVERAL_ROWS,)
     return judge_crowds(model, replace(crowds, persons=persons_in(group, whose)), problems=problems)
 
 
-def _suppressed(frame: Any, quasi: Iterable[str] | str) -> Flags:
+def _suppressed(frame: Any, quasi: Iterable[str]) -> Flags:
     """Rows that show `*` in every quasi-identifier, which is how ARX writes rows that it leaves out."""
     import pyarrow.compute as pc
 
     from oneoff.table.columns import is_text
 
     hidden = np.ones(frame.num_rows, dtype=np.bool_)
-    for name in Schema(quasi).quasi:  # type: ignore[arg-type]  # splits a text
+    for name in quasi:
         column = frame[name]
         texts = column.cast("string") if str(column.type).startswith("dictionary") else column
         if not is_text(texts.type):
@@ -112,7 +168,11 @@ def _whole_table(prior: Any, attribute: Attribute, values: Codes) -> tuple[Attri
             hint="count the sensitive values of the whole table, of which this one is a part",
         )
     every = known + sorted(label for label, count in given.items() if count and label not in set(known))
+    if attribute.kind == "ordered" and len(every) > len(known):  # nobody knows where the others would be
+        attribute = replace(attribute, kind="categorical")
     labels = labels_in(every, attribute)
+    if attribute.kind == "ordered":
+        return attribute, values, np.array([given[label] for label in every], dtype=np.int64)
     order = np.argsort(labels if attribute.hierarchy is None else attribute.hierarchy.leaf_codes(labels), kind="stable")
     counts = np.array([given[every[place]] for place in order], dtype=np.int64)
     return replace(attribute, labels=labels[order]), _ranks(order)[values], counts

@@ -3,7 +3,7 @@ records that could be theirs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from oneoff.audit.attack import Attack
 from oneoff.audit.attacks.view import View, sparse
 from oneoff.audit.judge import Crowds, judge_crowds, judge_nothing
+from oneoff.audit.knowing import Knowing, believed
 from oneoff.audit.linking import (
     Matches,
     containment,
@@ -29,6 +30,7 @@ from oneoff.audit.records import links_problem, rows_problem, value_problems
 from oneoff.audit.swaps import swap_attack
 from oneoff.audit.verdict import Verdict
 from oneoff.audit.weights import weight_problems
+from oneoff.errors import BadValue
 from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
 from oneoff.releases import Generalized
@@ -39,7 +41,7 @@ from oneoff.table.classes import Risk, look_alikes
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["judge", "look", "seen"]
+__all__ = ["judge", "knowing", "look", "seen", "seen_knowing"]
 
 MOST_PAIRS = 2_000_000_000  # boxes and subsets looked at, over all people
 FEWEST_PEOPLE = 1_000
@@ -251,6 +253,15 @@ def _occurring(tally: Counts, used: Codes, width: int) -> npt.NDArray[np.uint8]:
     return found
 
 
+def knowing(release: Generalized, known: str, about: str) -> Knowing | None:
+    """Records show all sensitive values of a person together, so what one tells about another is counted in groups."""
+    if release.group is None:
+        return None
+    own = release.of_column(about)
+    limits = own.model.caps(own.counts) if release.model.says_of(about) else None
+    return believed(known, about, look_alikes([release.group]), release.of_column(known).values, own.values, limits)
+
+
 # --- what an attacker sees
 
 
@@ -266,6 +277,41 @@ def seen(release: Generalized, table: Table) -> View:
         return View(release.form, table.quasi, release.sensitive, each, own, matches=_candidates(release, table))
     values = sparse(release.box, release.values, np.ones(release.rows), (release.boxes, len(release.counts)))
     return View(release.form, table.quasi, release.sensitive, columns, values, **_where(release, table))
+
+
+def seen_knowing(release: Generalized, table: Table, known: Sequence[str], about: str) -> View:
+    """The same for somebody who knows other sensitive columns of people: those of a group who have the same ones."""
+    if release.group is None:
+        raise BadValue("without groups nobody can tell who is among whom", allowed="a release in groups")
+    own, many = release.of_column(about), len(known)
+    view = seen(own, replace(table, quasi=table.quasi[:-many], codes=table.codes[:, :-many]))
+    shown = np.stack([_in_codes(release.of_column(a.name), a) for a in table.quasi[-many:]], axis=1)
+    unit = look_alikes([release.box, *(shown + 1).T])
+    first = np.unique(unit, return_index=True)[1]
+    units, ones = np.arange(len(first)), np.ones(len(first))
+    exact = [
+        sparse(units, codes, ones, (len(first), a.size))
+        for a, codes in zip(table.quasi[-many:], shown[first].T, strict=True)
+    ]
+    values = sparse(unit, own.values, np.ones(release.rows), (len(first), len(own.counts)))
+    columns = (*(column[release.box[first]] for column in view.columns), *exact)
+    group = _among_those(view.group, table.codes[:, -many:], look_alikes([release.group])[first], shown[first])
+    return View(release.form, table.quasi, view.sensitive, columns, values, group=group, held=values)
+
+
+def _in_codes(release: Generalized, known: Attribute) -> Codes:
+    """The values that records show, in the codes of another domain."""
+    assert release.sensitive is not None
+    return release.sensitive.codes_in(known)[release.values]
+
+
+def _among_those(group: Ints | None, own: Codes, place: Ints, shown: Codes) -> Ints:
+    """The unit of everybody: that of their group which shows the codes they have; -1 where there is none."""
+    assert group is not None
+    both = look_alikes([np.concatenate((place, group)) + 1, *(np.concatenate((shown, own)) + 1).T])
+    unit = np.full(int(both.max()) + 1, -1)
+    unit[both[: len(place)]] = np.arange(len(place))
+    return np.where(group >= 0, unit[both[len(place) :]], -1)
 
 
 def _shown(release: Generalized, table: Table) -> tuple[csr_array, ...]:

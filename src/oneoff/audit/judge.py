@@ -109,7 +109,7 @@ def judge_crowds(
 ) -> Verdict:
     """The verdict on people who each hide in a crowd of records."""
     found = [crowds.judged(part) for part in model.parts()]
-    parts = tuple(part for part, _ in found)
+    parts, above = tuple(part for part, _ in found), np.logical_or.reduce([fails for _, fails in found])
     return Verdict.of_parts(
         model.spec(),
         parts,
@@ -117,11 +117,12 @@ def judge_crowds(
         levels=crowds.levels(),
         rows=len(crowds.crowd),
         groups=crowds.counts.groups if crowds.grouped else None,
-        people_above=int(np.logical_or.reduce([above for _, above in found]).sum()),
+        people_above=int(above.sum()),
         certain=crowds.certain(),
         against=against,
         risk_after=crowds.risk(),
         risk_before=before,
+        flags={"above": above, "certain": (crowds.counts.distinct == 1)[crowds.crowd]},
         _people=_per_person(model, crowds),
     )
 

@@ -9,10 +9,12 @@ from typing import Any
 
 from oneoff.audit.attacks.learned import learned_of
 from oneoff.audit.attacks.view import is_seen
+from oneoff.audit.knowing import what_knowing_tells
 from oneoff.audit.persons import about_persons
+from oneoff.audit.several import of_columns
 from oneoff.audit.verdict import Verdict
 from oneoff.audit.weights import about_weights
-from oneoff.models import Model, parse
+from oneoff.models import Model, parse, promised
 from oneoff.models.adversary import LEARNT, Adversary
 from oneoff.releases import Published, of_kind
 from oneoff.table import Table
@@ -35,12 +37,17 @@ def audit(
     Without it the prior is the one the release states, which must then be that of its records. A release in groups
     that stands against nobody is attacked, too, as somebody would who knows how the groups were made.
 
+    table     the original; guarantee: a promise to judge by instead of its own, e.g. "l-diversity:4"
     control   people who are not in the release; what is learned from it about them stands beside what is learned about
               those who are. By default those of the table who were held out
     """
+    model = release.model if guarantee is None else parse(guarantee)
+    if release.besides:
+        return _column_by_column(release, table, model, control)
+    if guarantee is not None:
+        model = model.for_column("" if release.sensitive is None else release.sensitive.name).bind(release.sensitive)
     whole = table
     table = None if table is None else release.people_in(table)
-    model = release.model if guarantee is None else parse(guarantee).bind(release.sensitive)
     before = None if table is None else risk_of_classes(persons_in(table.look_alikes, table.hiding))
     judge: Callable[[Any, Table | None, Model, Risk | None], Verdict]
     judge = of_kind("oneoff.audit", "judge", release, "there is no audit of")
@@ -55,6 +62,15 @@ def audit(
         return verdict
     others = release.held_out_of(whole) if control is None and whole is not None else control
     return replace(verdict, _learn=cache(partial(learned_of, release, table, others)))
+
+
+def _column_by_column(release: Published, table: Table | None, model: Model, control: Table | None) -> Verdict:
+    """The same for each of several sensitive columns, then all together."""
+    found = {}
+    for name in promised(model, release.sensitive_names):
+        people, others = (None if each is None else each.of_column(name) for each in (table, control))
+        found[name] = audit(release.of_column(name), people, model.for_column(name), control=others)
+    return of_columns(model.spec(), found, what_knowing_tells(release))
 
 
 def _in_groups(verdict: Verdict, release: Published) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from oneoff.models import (
     BasicBetaLikeness,
     BetaLikeness,
@@ -20,7 +22,12 @@ from oneoff.models import (
 )
 from oneoff.table import Attribute
 
-__all__ = ["reached"]
+__all__ = ["reached", "weakest"]
+
+
+_LARGER_IS_SAFER = frozenset(
+    model.name for model in (KAnonymity, LDiversity, DistinctLDiversity, EntropyLDiversity) if model.larger_is_safer
+)
 
 
 def reached(counts: Counts, prior: Prior, sensitive: Attribute | None) -> dict[str, float]:
@@ -29,6 +36,13 @@ def reached(counts: Counts, prior: Prior, sensitive: Attribute | None) -> dict[s
     if sensitive is None:
         return levels
     return levels | {name: _level(model, counts, prior) for name, model in _probes(sensitive).items()}
+
+
+def weakest(levels: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The level that all of these keep, of every promise that one of them has a level of."""
+    names = dict.fromkeys(name for each in levels for name in each)
+    found = {name: [each[name] for each in levels if name in each] for name in names}
+    return {name: (min if name in _LARGER_IS_SAFER else max)(some) for name, some in found.items()}
 
 
 def _probes(sensitive: Attribute) -> dict[str, Model]:
@@ -44,7 +58,7 @@ def _probes(sensitive: Attribute) -> dict[str, Model]:
         "delta-disclosure": DeltaDisclosure(1),
         "t-closeness": TCloseness(0),
     }
-    if sensitive.kind == "numeric":
+    if sensitive.has_order and not sensitive.has_missing:
         probes["t-closeness,ordered"] = TCloseness(0, "ordered")
     if sensitive.hierarchy is not None:
         probes["hierarchy-beta-likeness"] = HierarchyBetaLikeness(0).bind(sensitive)

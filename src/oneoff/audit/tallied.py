@@ -7,7 +7,10 @@ at hand, with the table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,11 +24,12 @@ from oneoff.audit.moved import Moved, believed, nearest_ceiling
 from oneoff.audit.persons import persons_in_groups
 from oneoff.audit.verdict import PartVerdict, Verdict
 from oneoff.audit.weights import weight_problems
+from oneoff.errors import BadValue
 from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
-from oneoff.releases import Tallied
+from oneoff.releases import Tallied, TalliedEach
 from oneoff.releases.tallies import tallies_of
-from oneoff.table import Table
+from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Floats, Ints
 from oneoff.table.classes import Risk, risk_of_classes
 from oneoff.table.persons import persons_with_value
@@ -33,13 +37,18 @@ from oneoff.table.persons import persons_with_value
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["judge", "seen"]
+__all__ = ["judge", "seen", "seen_knowing"]
 
+_MOST_SEEN = 50_000_000  # combinations of a cell, the values that somebody knows, and those to guess
 _LAID_OUT = 4_000_000  # counts of cells and values at a time
 
 _WORDS = Words(
     "noise was drawn as described",
     "epsilon against the promise, the sizes of cells, and that tallies, counts, totals and rows agree with one another",
+)
+_OF_ALL = (
+    "Every sensitive column is held to the epsilon of all counts together, however columns go together: whoever knows "
+    "a person's values in some of them gains no more about the others from what that person added to the counts."
 )
 
 
@@ -61,7 +70,7 @@ class _Seen(Moved):
 def judge(release: Tallied, table: Table | None, model: Model, before: Risk | None) -> Verdict:
     """Epsilon decides about values, cells about who is who."""
     exact = None if table is None else counts_in(release, table)
-    problems = () if table is None else tuple(_compare(release, table, exact))
+    problems = (*_overspent(release), *([] if table is None else _compare(release, table, exact)))
     seen = _Seen(release, *_shares(release, table, None if problems else exact), persons=_persons(release, table))
     allowed = min(part.epsilon(seen.prior) for part in model.parts())
     parts = tuple((_identity if part.about == "identity" else believed)(part, seen) for part in model.parts())
@@ -78,9 +87,25 @@ def judge(release: Tallied, table: Table | None, model: Model, before: Risk | No
         risk_after=risk_of_classes(seen.alike.size),
         risk_before=before,
         epsilon=release.epsilon,
-        remarks=remarks(release.epsilon, allowed, seen.odds, _WORDS),
+        remarks=_said(release, allowed, seen),
         _people=_per_person(release, model, seen),
     )
+
+
+def _overspent(release: Tallied) -> list[str]:
+    """Counts of several columns all speak of a person: what each of them says adds up."""
+    spent = sum((Fraction(part) for _, part in release.part.parts), Fraction(0)) if release.part else Fraction(0)
+    return ["the epsilons of what is counted add up to more than epsilon"] if spent > Fraction(release.epsilon) else []
+
+
+def _said(release: Tallied, allowed: float, seen: _Seen) -> tuple[str, ...]:
+    """What epsilon means; of several sensitive columns, that it is of all of them."""
+    if release.part is None:
+        return remarks(release.epsilon, allowed, seen.odds, _WORDS)
+    checked = f"that the epsilons of columns add up to no more than epsilon, {_WORDS.checked}"
+    words = replace(_WORDS, checked=checked, parts=release.part.parts)
+    first, *others = remarks(release.epsilon, allowed, seen.odds, words)
+    return first, _OF_ALL, *others
 
 
 def _shares(release: Tallied, table: Table | None, exact: Ints | None) -> tuple[Prior, bool]:
@@ -180,3 +205,56 @@ def _of_cells(release: Tallied) -> csr_array:
     step = max(1, _LAID_OUT // len(release.counts))
     blocks = (slice(first, first + step) for first in range(0, release.tallies.groups, step))
     return csr_array(vstack([csr_array(np.maximum(release.fitted.cells(block), 0)) for block in blocks], format="csr"))
+
+
+def seen_knowing(release: TalliedEach, table: Table, known: Sequence[str], about: str) -> View:
+    """The same for somebody who knows other sensitive columns: cells with each combination of the values she knows.
+
+    What was counted together with the column tells her how they go together; of the others, how many of a cell have
+    each value, as if they had nothing to do with it.
+    """
+    from scipy.sparse import csr_array
+
+    own, many = release.of_column(about), len(known)
+    assert isinstance(own, Tallied)
+    view = seen(own, replace(table, quasi=table.quasi[:-many], codes=table.codes[:, :-many]))
+    people, columns = _people_knowing(release, known, about)
+    cells, combinations, values = people.shape
+    unit = np.arange(cells * combinations)
+    cell, codes = unit // combinations, np.unravel_index(unit % combinations, [each.size for each in columns])
+    found = {each.name: (each, code) for each, code in zip(columns, codes, strict=True)}
+    exact = [
+        sparse(unit, found[a.name][0].codes_in(a)[found[a.name][1]], np.ones(len(unit)), (len(unit), a.size))
+        for a in table.quasi[-many:]
+    ]
+    held = csr_array(people.reshape(-1, values))
+    shown = (*(column[cell] for column in view.columns), *exact)
+    return View(view.form, table.quasi, view.sensitive, shown, held, group=view.group, held=view.held)
+
+
+def _refuse_many(combinations: int) -> None:
+    if combinations > _MOST_SEEN:
+        raise BadValue(
+            "there are too many combinations of what she knows to look at",
+            allowed=f"at most {_MOST_SEEN:,}, of cells, values she knows and values to guess",
+            got=f"{combinations:,}",
+        )
+
+
+def _people_knowing(release: TalliedEach, known: Sequence[str], about: str) -> tuple[Floats, list[Attribute]]:
+    """[cell, combination of what is known, value]: how many people; and the known columns in the order of that."""
+    together = [name for name in known if release.counted_with(name) is release.counted_with(about)]
+    apart = [name for name in known if name not in together]
+    joint = release.of_column("*".join((*together, about)))
+    single = [release.of_column(name) for name in (*together, *apart)]
+    columns = [each.sensitive for each in single if each.sensitive is not None]
+    assert isinstance(joint, Tallied)
+    values = len(release.of_column(about).counts)
+    _refuse_many(release.tallies.groups * values * math.prod(each.size for each in columns))
+    people = np.maximum(joint.fitted.cells(), 0).reshape(release.tallies.groups, -1, values)
+    for each in single[len(together) :]:
+        assert isinstance(each, Tallied)
+        share = np.maximum(each.fitted.cells(), 1e-9)
+        share /= share.sum(axis=1, keepdims=True)
+        people = (people[:, :, None, :] * share[:, None, :, None]).reshape(len(people), -1, values)
+    return people, columns

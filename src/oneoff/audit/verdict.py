@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from oneoff.audit.attack import Attack
 from oneoff.audit.attacks.finding import Finding
 from oneoff.audit.exposure import MaskedView
+from oneoff.audit.knowing import Knowing
 from oneoff.audit.reader import ReaderView
 from oneoff.audit.witness import Witness
+from oneoff.card import card
 from oneoff.models.adversary import Adversary
 from oneoff.table.classes import Risk
 
@@ -60,6 +63,10 @@ class Verdict:
     learned    what somebody finds out who learns from the release itself, inside it and outside; worked out when it is
                first asked for, and None where there is no table to compare guesses with
     attacks    what attacks by somebody who knows the method found; run on releases that stand against nobody
+    columns    where several columns are sensitive: the verdict on each, or on several as one; all else is of the worst
+    column     which of these that is; empty where there is one
+    knowing    where several columns are sensitive: what knowing one of them tells about another, which is not promised
+    flags      by "above" and "certain": the people concerned, where they are known
     """
 
     guarantee: str
@@ -85,6 +92,10 @@ class Verdict:
     provided: str = ""
     suppressed: int = 0
     persons: int | None = None
+    columns: Mapping[str, Verdict] = field(default_factory=dict)
+    column: str = ""
+    knowing: tuple[Knowing, ...] = ()
+    flags: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict, repr=False)
     _people: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
     _learn: Callable[[], Finding | None] = field(default=_nothing, repr=False)
 
@@ -142,6 +153,10 @@ class Verdict:
         were = "was" if self.suppressed == 1 else "were"
         return f" {self.suppressed:,} of {whole:,} {verb} ({share}) {were} left out, chosen by quasi-identifiers alone."
 
+    def _repr_html_(self) -> str:
+        rows = [(part.guarantee, f"{'kept' if part.holds else 'BROKEN'}: {part.sentence}") for part in self.parts]
+        return card("The promise holds" if self.holds else "The promise DOES NOT hold", rows, self.sentence())
+
     @property
     def unjudged(self) -> bool:
         """Nothing at all could be measured, which is not the same as a promise that is broken."""
@@ -197,6 +212,9 @@ class Verdict:
             "remarks": list(self.remarks),
             "suppressed": self.suppressed,
             "problems": list(self.problems),
+            "column": self.column or None,
+            "knowing": [each.as_dict() for each in self.knowing],
+            "columns": {name: each.as_dict() for name, each in self.columns.items()},
         }
 
 

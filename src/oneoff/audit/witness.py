@@ -29,6 +29,7 @@ class Witness:
     place     what the crowd is called: "group", "bucket", or "class" of people with the same quasi-identifiers
     shown     the value that was seen, in a release of perturbed values
     before    where subject is "odds": what the belief in `value` was before the release, which can become `belief`
+    column    which of several sensitive columns it is about; empty where there is one
     """
 
     group: int
@@ -42,14 +43,17 @@ class Witness:
     place: str = "group"
     shown: str | None = None
     before: float | None = None
+    column: str = ""
 
     def sentence(self) -> str:
         worst, bound = self._where(), "at least" if self.at_least else "at most"
         if self.subject == "level":
-            return f"the worst, {worst}, reaches {self.belief:.4g}; {bound} {self.allowed:.4g} is allowed"
+            return (
+                f"the worst, {worst}{self._of('for')}, reaches {self.belief:.4g}; {bound} {self.allowed:.4g} is allowed"
+            )
         belief = f"{100 * self.belief:.4g}%; {bound} {100 * self.allowed:.4g}% is allowed"
         if self.subject == "odds":
-            return f"at worst a belief of {100 * (self.before or 0):.4g}% in '{listing([self.value])}' becomes {belief}"
+            return f"at worst a belief of {100 * (self.before or 0):.4g}% in {self._named()} becomes {belief}"
         if self.subject == "column":
             origin = f"'{listing([self.value])}' comes from one person of its hidden group ({self._crowd()})"
             return f"at worst {self.place} {origin} with a probability of {belief}"
@@ -57,7 +61,14 @@ class Witness:
             where = f"in the smallest {self.place} ({self._crowd()})" if self.grouped else f"for {worst}"
             return f"{where} a record is somebody's with a probability of {belief}"
         whom = f"anyone in {worst}" if self.grouped else worst
-        return f"at worst '{listing([self.value])}' can be believed of {whom} with {belief}"
+        return f"at worst {self._named()} can be believed of {whom} with {belief}"
+
+    def _named(self) -> str:
+        """The value, and of which column it is where there are several."""
+        return f"'{listing([self.value])}'{self._of('of')}"
+
+    def _of(self, word: str) -> str:
+        return f" {word} {self.column!r}" if self.column else ""
 
     def _crowd(self) -> str:
         noun, nouns = ("person", "people") if self.grouped else ("record", "records")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from oneoff.cli.attacking import attack
-from oneoff.cli.choosing import compare, hierarchy, methods, profile
+from oneoff.cli.choosing import compare, hierarchy, methods, profile, sweep
 from oneoff.cli.judging import audit, check, verify
 from oneoff.cli.publishing import anonymize, demo
 from oneoff.cli.reproducing import reproduce
@@ -69,6 +69,7 @@ for _command in (
     utility,
     query,
     compare,
+    sweep,
     methods,
     reproduce,
 ):

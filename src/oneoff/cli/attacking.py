@@ -38,6 +38,9 @@ def attack(
     columns: Annotated[str | None, typer.Option(help="The quasi-identifiers that the attacker knows; all.")] = None,
     knows_links: Annotated[float, typer.Option(help="Share of people whose record the attacker knows.")] = 0.0,
     knows_values: Annotated[float, typer.Option(help="Share of people whose value the attacker knows.")] = 0.0,
+    knows: Annotated[
+        str | None, typer.Option(help="Of several sensitive columns, those whose values the attacker knows.")
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="What to learn with: bayes (default), or trees (needs scikit-learn).")
     ] = None,
@@ -47,6 +50,9 @@ def attack(
     categorical: options.Categorical = None,
     missing: options.SameMissing = None,
     rows: options.Rows = None,
+    ordered: options.Ordered = None,
+    dates: options.Dates = None,
+    prefix: options.Prefix = None,
     hierarchy: options.ReadHierarchy = None,
     person: options.Person = None,
     verbose: options.Verbose = False,
@@ -58,15 +64,18 @@ def attack(
 
     reading = {
         "quasi": options.names(quasi),
-        "sensitive": sensitive,
+        "sensitive": options.name_or_names(sensitive),
         "numeric": options.names(numeric),
         "categorical": options.names(categorical),
         "missing": missing,
         "rows": rows,
         "hierarchies": options.pairs(hierarchy, "--hierarchy"),
+        "ordered": options.orders(ordered),
+        "dates": options.pairs(dates, "--dates"),
+        "prefix": options.names(prefix),
         "person": person,
     }
-    who = Attacker(tuple(options.names(columns)) or None, knows_links, knows_values)
+    who = Attacker(tuple(options.names(columns)) or None, knows_links, knows_values, knows=tuple(options.names(knows)))
     given = {} if model is None else {"model": model}
     _tell(attack_files(release, original, name, control, who, earlier, reading, **given), as_json, verbose)
 

@@ -1,4 +1,4 @@
-"""Commands to look before publishing: `profile`, `hierarchy`, `compare` and `methods`."""
+"""Commands to look before publishing: `profile`, `hierarchy`, `compare`, `sweep` and `methods`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oneoff.cli.output import WIDTH, notify, print_json, print_lines
 if TYPE_CHECKING:
     from oneoff.catalog import Method
 
-__all__ = ["compare", "hierarchy", "methods", "profile"]
+__all__ = ["compare", "hierarchy", "methods", "profile", "sweep"]
 
 _OPTIONS = "What the options mean is in docs/explanation/methods, a page for each method."
 
@@ -43,7 +43,8 @@ def profile(
     for name in frame.column_names:
         for notice in decimal_commas(name, frame[name]) if is_text(frame[name].type) else ():
             notify(notice)
-    found = profile_table(frame, quasi=options.names(quasi) or None, sensitive=sensitive, population=population)
+    private = options.names(sensitive) or None
+    found = profile_table(frame, quasi=options.names(quasi) or None, sensitive=private, population=population)
     if as_json:
         print_json(found.as_dict())
     else:
@@ -99,12 +100,21 @@ def _next_step(found: bool, column: str, out: Path | None) -> str:
 def compare(
     source: options.File,
     quasi: options.NeededQuasi,
-    guarantee: options.Guarantee,
+    guarantee: Annotated[
+        list[str] | None, typer.Option(help="The promise, e.g. beta-likeness:3. Repeatable: each with every method.")
+    ] = None,
     sensitive: options.Sensitive = None,
     methods: Annotated[
         list[str] | None,
         typer.Option("--method", help="A method, with options as mondrian:cuts=strict. Repeatable; all by default."),
     ] = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Option("--run", help='A method with a promise of its own, "mondrian k-anonymity:10". Repeatable.'),
+    ] = None,
+    target: options.Target = None,
+    model: options.ModelName = "trees",
+    workload: options.Workload = None,
     out: Annotated[Path | None, typer.Option("--out", help="An HTML page with the table and a plot.")] = None,
     person: options.Person = None,
     household: options.Household = None,
@@ -113,6 +123,9 @@ def compare(
     most_rows: options.MostRows = None,
     numeric: options.Numeric = None,
     categorical: options.Categorical = None,
+    ordered: options.Ordered = None,
+    dates: options.Dates = None,
+    prefix: options.Prefix = None,
     hierarchy: options.SameHierarchy = None,
     domains: options.Domains = None,
     missing: options.Missing = "error",
@@ -136,27 +149,96 @@ def compare(
 
     seed = given_seed(seed, seed_file)
     table = read_table(
-        source, quasi=options.names(quasi), sensitive=sensitive, numeric=options.names(numeric),
+        source, quasi=options.names(quasi), sensitive=options.name_or_names(sensitive), numeric=options.names(numeric),
         categorical=options.names(categorical), hierarchies=options.pairs(hierarchy, "--hierarchy"),
         missing=missing, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na),  # type: ignore[arg-type]
         decimal=decimal or ".", person=person, household=household, rows_are_people=rows_are_people,
-        per_person=per_person,
+        per_person=per_person, ordered=options.orders(ordered), dates=options.pairs(dates, "--dates"),
+        prefix=options.names(prefix),
     )  # fmt: skip
     most_rows = 1 if per_person == "one" else most_rows
     sizes = options.sizes(domains, "--domains")
     with progress_bar() as report:
         found = compare_methods(
-            table, guarantee, methods=methods, seed=seed, hold_out=hold_out, domains=sizes, most_rows=most_rows,
-            max_suppressed=max_suppressed,
+            table, guarantee, methods=methods, runs=runs or (), seed=seed, hold_out=hold_out, domains=sizes,
+            most_rows=most_rows, target=target, model=model, workload=workload, max_suppressed=max_suppressed,
             report=report,
         )  # fmt: skip
     rows_found = [row.as_dict() for row in found]
+    promises = list(dict.fromkeys([*(guarantee or ()), *(row.guarantee for row in found[-len(runs or ()) :] if runs)]))
+    title = ", ".join(promises)
     if out is not None:
-        out.write_text(comparison_html(rows_found, guarantee), encoding="utf-8")
+        out.write_text(comparison_html(rows_found, title), encoding="utf-8")
     if as_json:
-        print_json({"guarantee": guarantee, "rows": table.rows, "methods": rows_found})
+        only = promises[0] if len(promises) == 1 else None
+        print_json({"guarantee": only, "guarantees": promises, "rows": table.rows, "methods": rows_found})
     else:
-        print_lines(comparison_lines(rows_found, guarantee))
+        print_lines(comparison_lines(rows_found, title))
+
+
+def sweep(
+    source: options.FileOrJob,
+    guarantee: Annotated[
+        str | None,
+        typer.Option(
+            help="The promise with values to try: beta-likeness:1..5, beta-likeness:1..3:0.5, beta-likeness:1,2,4, or "
+            "k-anonymity:5..20:5+beta-likeness:3."
+        ),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option("--methods", help="Methods, e.g. tallies,mondrian; tallies by default where it serves."),
+    ] = None,
+    quasi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    target: options.Target = None,
+    model: options.ModelName = "trees",
+    workload: options.Workload = None,
+    repeat: Annotated[int, typer.Option(help="How many draws of each, with other people held out.")] = 1,
+    hold_out: Annotated[float, typer.Option("--hold-out", help="Leave out this share of the people to test on.")] = 0.2,
+    out: Annotated[Path | None, typer.Option("--out", help="An HTML page with the table and plots.")] = None,
+    identifiers: options.Identifiers = None,
+    person: options.Person = None,
+    household: options.Household = None,
+    rows_are_people: options.RowsArePeople = False,
+    per_person: options.PerPerson = None,
+    most_rows: options.MostRows = None,
+    numeric: options.Numeric = None,
+    categorical: options.Categorical = None,
+    hierarchy: options.SameHierarchy = None,
+    ordered: options.Ordered = None,
+    dates: options.Dates = None,
+    prefix: options.Prefix = None,
+    missing: options.JobMissing = None,
+    bins: options.Bins = None,
+    max_suppressed: options.MaxSuppressed = None,
+    seed: Annotated[int | None, typer.Option(help="For a repeatable run.")] = None,
+    seed_file: options.SeedFile = None,
+    rows: options.Rows = None,
+    encoding: options.JobEncoding = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    na: options.NaTexts = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Which parameter? What a promise costs at several values: counts, models, loss, attacks. Writes no release."""
+    from oneoff.report.progress import progress_bar
+    from oneoff.report.sweep import CHOSEN, sweep_html, sweep_lines
+    from oneoff.sweeping import sweep as sweep_values
+
+    job = options.reading_job(source, locals())
+    with progress_bar() as report:
+        swept = sweep_values(
+            job.read_table(), job.guarantee, methods=options.names(methods) or None, repeat=repeat,
+            seed=job.chosen_seed(), hold_out=hold_out, target=target, model=model, workload=workload,
+            most_rows=1 if job.per_person == "one" else job.most_rows, max_suppressed=job.max_suppressed, report=report,
+        ).as_dict()  # fmt: skip
+    if out is not None:
+        out.write_text(sweep_html(swept), encoding="utf-8")
+    if as_json:
+        print_json(swept | {"notices": [CHOSEN]})
+    else:
+        print_lines(sweep_lines(swept))
 
 
 def methods(
@@ -176,6 +258,13 @@ def methods(
     print_lines([*adversary_lines(), "", _OPTIONS])
 
 
+def _several(method: Method) -> str:
+    """What it does about several sensitive columns."""
+    if method.several:
+        return "a promise for each"
+    return "as one" if method.form == "generalized" else "no"
+
+
 def _described(method: Method) -> list[str]:
     """A method in a few lines."""
     about = method.as_dict()
@@ -185,9 +274,10 @@ def _described(method: Method) -> list[str]:
         "makes": f"{method.output}{' (to compare with papers)' * method.comparator}",
         "stands against": about["stands_against"],
         "promises": ", ".join(about["promises"]) + needs,
+        "several columns": _several(method),
         "options": ", ".join(method.options) or "none",
     }
     lines = [method.name, f"  {method.summary}"]
     for label, text in rows.items():
-        lines += textwrap.wrap(f"  {label + ':':<16}{text}", WIDTH, subsequent_indent=" " * 18, break_on_hyphens=False)
+        lines += textwrap.wrap(f"  {label + ':':<17}{text}", WIDTH, subsequent_indent=" " * 19, break_on_hyphens=False)
     return [*lines, ""]

@@ -21,6 +21,7 @@ def audit(
     guarantee: options.OtherGuarantee = None,
     missing: options.SameMissing = None,
     rows: options.Rows = None,
+    dates: options.Dates = None,
     hierarchy: options.ReadHierarchy = None,
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
@@ -28,7 +29,8 @@ def audit(
     """Judge a release with everything the steward has: the records, the links, the original table."""
     from oneoff.inspection import audit_folder
 
-    reading = {"missing": missing, "rows": rows, "hierarchies": options.pairs(hierarchy, "--hierarchy")}
+    reading = {"missing": missing, "rows": rows, "hierarchies": options.pairs(hierarchy, "--hierarchy"),
+               "dates": options.pairs(dates, "--dates")}  # fmt: skip
     _tell(audit_folder(folder, table, guarantee, reading), as_json, verbose)
 
 
@@ -80,7 +82,8 @@ def check(
     from oneoff.audit import check as check_table
 
     frame = options.read_columns(source, rows, encoding, delimiter, decimal, na)
-    verdict = check_table(frame, quasi=options.names(quasi), sensitive=sensitive, guarantee=guarantee, person=person)
+    private = options.name_or_names(sensitive)
+    verdict = check_table(frame, quasi=options.names(quasi), sensitive=private, guarantee=guarantee, person=person)
     _tell(verdict, as_json, verbose)
 
 

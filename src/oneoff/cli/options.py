@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from oneoff.errors import BadValue
+
+if TYPE_CHECKING:
+    from oneoff.job import Job
 
 __all__ = [
     "AnyFile",
@@ -16,6 +20,7 @@ __all__ = [
     "Bins",
     "Categorical",
     "Csv",
+    "Dates",
     "Decimal",
     "Delimiter",
     "Domains",
@@ -41,16 +46,19 @@ __all__ = [
     "MethodName",
     "MethodOption",
     "Missing",
+    "ModelName",
     "MostRows",
     "NaTexts",
     "NeededQuasi",
     "Numeric",
+    "Ordered",
     "OtherBelow",
     "OtherGuarantee",
     "Out",
     "Overwrite",
     "PerPerson",
     "Person",
+    "Prefix",
     "PublicHalf",
     "Quasi",
     "ReadHierarchy",
@@ -64,14 +72,19 @@ __all__ = [
     "Sensitive",
     "Sign",
     "TableFile",
+    "Target",
     "Verbose",
     "WeightColumn",
     "Weighted",
+    "Workload",
     "job_options",
     "na_texts",
+    "name_or_names",
     "names",
+    "orders",
     "pairs",
     "read_columns",
+    "reading_job",
     "sizes",
 ]
 
@@ -94,7 +107,9 @@ _KNOWN = "Columns an outsider may know, e.g. age,sex,zip."
 Quasi = Annotated[str | None, typer.Option("--quasi", help=_KNOWN)]
 NeededQuasi = Annotated[str, typer.Option("--quasi", help=_KNOWN)]
 GeneralizedQuasi = Annotated[str, typer.Option("--quasi", help="The generalized columns, e.g. age,sex,zip.")]
-Sensitive = Annotated[str | None, typer.Option("--sensitive", help="The column that must stay private.")]
+Sensitive = Annotated[
+    str | None, typer.Option("--sensitive", help="The column that must stay private; several as diag,stay.")
+]
 Identifiers = Annotated[str | None, typer.Option(help="Columns to drop: names, numbers, addresses.")]
 Person = Annotated[
     str | None,
@@ -129,9 +144,19 @@ Categorical = Annotated[str | None, typer.Option(help="Columns to read as catego
 Hierarchy = Annotated[
     list[str] | None,
     typer.Option(
-        help="zip=zip.csv: generalize a column along its hierarchy (ARX files); with mutual-cover, which does not "
-        "generalize, it says how far apart values are."
+        help="zip=zip.csv: generalize a column along its hierarchy (ARX files), or along one that is made of its "
+        "values: zip=prefix, birth=date, age=interval:5,10,20; with mutual-cover, which does not generalize, it says "
+        "how far apart values are."
     ),
+]
+_ORDERED = "GenHealth=Poor,Fair,Good: categories with an order, from the least on, shown as ranges. Repeatable."
+Ordered = Annotated[list[str] | None, typer.Option(help=_ORDERED)]
+Dates = Annotated[
+    list[str] | None,
+    typer.Option(help="birth=month: read and publish dates by day, month, quarter or year. Repeatable."),
+]
+Prefix = Annotated[
+    str | None, typer.Option(help="Columns of codes, such as zip codes, to generalize by their first characters.")
 ]
 SameHierarchy = Annotated[list[str] | None, typer.Option(help="zip=zip.csv, as for anonymize.")]
 ReadHierarchy = Annotated[
@@ -257,9 +282,30 @@ Key = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print everything that was found, not one screen of it.")]
 
+# What is measured
+Workload = Annotated[
+    str | None,
+    typer.Option(
+        "--workload",
+        help="Also ask these: intervals, sets, prefixes, sums, or a file with a condition on each line (or a CSV file "
+        "with a column where).",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", help="Also train a model to tell this column of people who are not in the release."),
+]
+ModelName = Annotated[str, typer.Option("--model", help="The model to train: trees or logistic.")]
+
 
 def names(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def name_or_names(text: str | None) -> str | list[str] | None:
+    """One name, or a list of several."""
+    found = names(text)
+    return found if len(found) > 1 else text
 
 
 def na_texts(text: str | None) -> list[str]:
@@ -291,6 +337,11 @@ def pairs(given: list[str] | None, flag: str) -> dict[str, str]:
     return found
 
 
+def orders(given: list[str] | None) -> dict[str, list[str]]:
+    """Values by column, as in GenHealth=Poor,Fair,"Good, or so"."""
+    return {name: next(csv.reader([text], skipinitialspace=True)) for name, text in pairs(given, "--ordered").items()}
+
+
 def sizes(given: list[str] | None, flag: str) -> dict[str, int]:
     """Whole numbers by name, as in age=79,gender=2."""
     texts = pairs([pair for text in given or [] for pair in names(text)], flag)
@@ -303,17 +354,33 @@ def sizes(given: list[str] | None, flag: str) -> dict[str, int]:
 def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `anonymize` under the names of a job; what was not given is None, False or empty."""
     effort = [] if given["effort"] is None else [f"effort={given['effort']}"]
-    lists = ("quasi", "identifiers", "keep", "numeric", "categorical")
-    as_given = ("guarantee", "sensitive", "missing", "bins", "level", "other_below",
+    lists = ("quasi", "identifiers", "keep", "numeric", "categorical", "prefix")
+    as_given = ("guarantee", "missing", "bins", "level", "other_below",
                 "method", "seed", "seed_file", "rows", "encoding",
                 "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out",
                 "person", "household", "rows_are_people", "per_person", "most_rows", "weight",
                 "max_suppressed")  # fmt: skip
     return {
         "output": given["out"],
+        "sensitive": name_or_names(given["sensitive"]),
         "hierarchies": pairs(given["hierarchy"], "--hierarchy"),
         "na": na_texts(given["na"]) if given["na"] else None,
+        "ordered": orders(given["ordered"]),
+        "dates": pairs(given["dates"], "--dates"),
         "options": pairs([*(given["option"] or []), *effort], "--option"),
         **{name: names(given[name]) for name in lists},
         **{name: given[name] for name in as_given},
     }
+
+
+_UNASKED = (
+    "effort", "option", "keep", "level", "other_below", "method", "csv", "raw_csv", "overwrite", "weight",
+)  # fmt: skip
+
+
+def reading_job(source: str, given: Mapping[str, Any]) -> Job:
+    """The job of a command that reads a table as `anonymize` does, and writes no release."""
+    from oneoff.job import read_job
+
+    found = job_options({**dict.fromkeys(_UNASKED), **given, "out": None, "hold_out": None})
+    return read_job(source, found) if source.endswith(".toml") else read_job(None, {"input": source, **found})

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from oneoff.cli import options
 from oneoff.cli.output import notify, print_json, print_lines
 from oneoff.errors import BadValue
+
+if TYPE_CHECKING:
+    from oneoff.utility.workloads import Asking
 
 __all__ = ["query", "utility"]
 
@@ -21,30 +24,63 @@ def utility(
     hierarchy: options.MeasuredHierarchy = None,
     domains: options.Domains = None,
     missing: options.SameMissing = None,
+    dates: options.Dates = None,
     rows: options.Rows = None,
+    workload: options.Workload = None,
     queries: Annotated[
-        int | None, typer.Option(help="Also ask so many random COUNT and SUM queries, e.g. 1000; needs the table.")
+        int | None, typer.Option(help="How many random queries to ask, 1000 by default; without --workload, of sums.")
     ] = None,
-    attributes: Annotated[int | None, typer.Option(help="Columns each query names, 4 by default.")] = None,
+    attributes: Annotated[int | None, typer.Option(help="Columns each query names, 3 by default; 4 for sums.")] = None,
     seed: Annotated[int | None, typer.Option(help="For the same queries again.")] = None,
     weighted: options.Weighted = False,
+    target: options.Target = None,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", help="trees, logistic, or both (default). Repeatable.")
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(help="A file with people who are not in the release; those held out by default.")
+    ] = None,
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """What a typical count is off by, then how much is blurred, by attribute; with --queries, other counts and sums."""
-    from oneoff.inspection import Queries, measure_folder
+    """What a typical count is off by, then how much is blurred, by attribute; other counts, sums, and models."""
+    from oneoff.inspection import measure_folder, model_folder
     from oneoff.report.text import utility_lines
+    from oneoff.utility.modelling import MODELS
 
-    if queries is None and (attributes is not None or seed is not None or weighted):
-        raise BadValue("--attributes, --seed and --weighted are about queries", allowed="with --queries 1000, say")
-    asked = None if queries is None else Queries(queries, attributes, seed, weighted)
-    reading, trees = {"missing": missing, "rows": rows}, options.pairs(hierarchy, "--hierarchy")
+    asked = _asked(workload, queries, attributes, seed, weighted)
+    if target is None and (model or test):
+        raise BadValue("--model and --test are about a column to tell", allowed="with --target disease, for example")
+    coarse = options.pairs(dates, "--dates")
+    reading, trees = {"missing": missing, "rows": rows, "dates": coarse}, options.pairs(hierarchy, "--hierarchy")
     measured, errors = measure_folder(folder, table, trees, reading, asked, options.sizes(domains, "--domains"))
+    told = None if target is None else model_folder(folder, target, table, test, reading, model or tuple(MODELS))
     if as_json:
-        print_json(measured.as_dict() | ({} if errors is None else {"queries": errors.as_dict()}))
-    else:
-        lines = utility_lines(measured, None if verbose else _BARS)
-        print_lines([*lines, *([] if errors is None else ["", errors.sentence()])])
+        more = {} if errors is None else {"queries": errors.as_dict()}
+        print_json(measured.as_dict() | more | ({} if told is None else {"model": told.as_dict()}))
+        return
+    print_lines(utility_lines(measured, None if verbose else _BARS))
+    print_lines([] if errors is None or asked is None else ["", f"Asked for {asked.workload}: {errors.sentence()}"])
+    print_lines([] if told is None else ["", *told.sentences()])
+
+
+def _asked(
+    workload: str | None, queries: int | None, attributes: int | None, seed: int | None, weighted: bool
+) -> Asking | None:
+    """What to ask beside the test counts."""
+    from oneoff.utility.workloads import WORKLOADS, Asking
+
+    given = (queries, attributes, seed)
+    if workload is None and queries is None:
+        if any(each is not None for each in given) or weighted:
+            raise BadValue("--attributes, --seed and --weighted are about queries", allowed="with --queries 1000, say")
+        return None
+    asked = Asking(queries, attributes, seed, "sums" if workload is None else workload, weighted)
+    if asked.own and any(each is not None for each in given):
+        raise BadValue(
+            "a file says itself what to ask", allowed=f"--queries, --attributes and --seed with {', '.join(WORKLOADS)}"
+        )
+    return asked
 
 
 def query(

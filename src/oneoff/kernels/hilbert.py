@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.rules import allows
+from oneoff.kernels.rules import allows, counted
 from oneoff.kernels.space import ABOVE_ALL, OFFSET, span_loss
 
 __all__ = ["curve_keys", "greedy_groups", "optimal_groups"]
@@ -107,16 +107,13 @@ def greedy_groups(values: Any, order: Any, rule: Any, many_values: int) -> Any:
     What is left at the end joins the groups before it, one after the other, until together they keep it.
     """
     n = len(order)
+    along = values[order]
     back = np.zeros(n + 1, np.int64)
     count = np.zeros(many_values, np.int64)
-    touched = np.empty(min(many_values, n), np.int64)
+    touched = np.empty(many_values, np.int64)
     many, start, last = 0, 0, 0
     for i in range(n):
-        v = values[order[i]]
-        if count[v] == 0:
-            touched[many] = v
-            many += 1
-        count[v] += 1
+        many = counted(rule.parts, along, i, i + 1, count, touched, many)
         if allows(rule, count, touched, many, i + 1 - start):
             back[i + 1] = start
             for t in range(many):
@@ -124,12 +121,7 @@ def greedy_groups(values: Any, order: Any, rule: Any, many_values: int) -> Any:
             many, start, last = 0, i + 1, i + 1
     while start > 0 and last < n:
         previous = back[start]
-        for i in range(previous, start):
-            v = values[order[i]]
-            if count[v] == 0:
-                touched[many] = v
-                many += 1
-            count[v] += 1
+        many = counted(rule.parts, along, previous, start, count, touched, many)
         start = previous
         if allows(rule, count, touched, many, n - start):
             break

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from oneoff.kernels.rules import allows
+from oneoff.kernels.rules import allows, counted, moved_left
 from oneoff.kernels.sort import sort_ints
 from oneoff.kernels.space import ABOVE_ALL, KIND, OFFSET, SET, SIZE, in_units, span_loss
 
@@ -90,12 +90,7 @@ def _tally(rule: Any, first: int, last: int, work: Any) -> int:
     """Count the sensitive values of a node into `right`; returns how many different ones there are."""
     many = 0
     if rule.by_value:
-        for i in range(first, last):
-            v = work[VALUES, i]
-            if work[RIGHT, v] == 0:
-                work[TOUCHED, many] = v
-                many += 1
-            work[RIGHT, v] += 1
+        many = counted(rule.parts, work[VALUES], first, last, work[RIGHT], work[TOUCHED], many)
     return many
 
 
@@ -215,9 +210,7 @@ def _halves_keep(rule: Any, at: int, size: int, many: int, work: Any) -> bool:
         return False
     if not rule.by_value:
         return True
-    for r in range(at):
-        left[work[BY_PLACE, r]] += 1
-        right[work[BY_PLACE, r]] -= 1
+    moved_left(rule.parts, work[BY_PLACE], 0, at, left, right)
     kept = allows(rule, left, touched, many, at) and allows(rule, right, touched, many, size - at)
     _put_back(many, work)
     return kept
@@ -310,7 +303,7 @@ def _candidates(
 
     `left` is empty and `right` holds the node's counts; both are so again on return.
     """
-    edges, left, right, out = work[EDGES], work[LEFT], work[RIGHT], work[CANDIDATES]
+    edges, left, right, out, by_place = work[EDGES], work[LEFT], work[RIGHT], work[CANDIDATES], work[BY_PLACE]
     size = last - first
     every = size <= thorough
     found = 0
@@ -319,9 +312,7 @@ def _candidates(
     for i in range(1, pieces):
         at = edges[i]
         if rule.by_value:
-            for r in range(edges[i - 1], at):
-                left[work[BY_PLACE, r]] += 1
-                right[work[BY_PLACE, r]] -= 1
+            moved_left(rule.parts, by_place, edges[i - 1], at, left, right)
         if at < rule.least_size or size - at < rule.least_size or (i - pieces // 2) % stride != 0:
             continue
         if rule.by_value and not (

@@ -94,9 +94,12 @@ def add_fitted(
 
 
 @njit(cache=True)
-def records_meant(columns: Any, values: Any, named: Any, low: Any, high: Any, inside: Any, found: Any) -> None:
-    """found[q, 0]: records with codes low[q, i] .. high[q, i] in every columns[named[q, i]]; found[q, 1]: those whose
-    value is in the last of these intervals, too. named[q] ends with its first -1. `found` begins with zeros.
+def records_meant(
+    columns: Any, values: Any, people: Any, named: Any, low: Any, high: Any, inside: Any, found: Any
+) -> None:
+    """found[q, 0]: people of records with codes low[q, i] .. high[q, i] in every columns[named[q, i]]; found[q, 1]: of
+    those whose value is in the last of these intervals, too. Record r stands for people[r]. named[q] ends with its
+    first -1. `found` begins with zeros.
 
     If there is a row of `inside` for every query, its sets of codes inside[q, i] count instead of the intervals; the
     last code is in none of them, and -1 is that one.
@@ -106,18 +109,21 @@ def records_meant(columns: Any, values: Any, named: Any, low: Any, high: Any, in
         many = min(_BLOCK, len(values) - first)
         for q in range(len(named)):
             _meant(columns, named[q], low[q], high[q], inside, q, first, many, flag)
-            total = 0
-            for i in range(many):
-                total += flag[i]
-            found[q, 0] += total
+            found[q, 0] += _people(people, first, many, flag)
             if sets:
                 _keep(values, inside[q, -1], first, many, flag)
             else:
                 _narrow(values, low[q, -1], high[q, -1], first, many, flag)
-            total = 0
-            for i in range(many):
-                total += flag[i]
-            found[q, 1] += total
+            found[q, 1] += _people(people, first, many, flag)
+
+
+@njit(cache=True)
+def _people(people: Any, first: int, many: int, flag: Any) -> int:
+    """Of the flagged records."""
+    total, some = 0, people[first : first + many]
+    for i in range(many):
+        total += flag[i] * some[i]
+    return total
 
 
 @njit(cache=True)

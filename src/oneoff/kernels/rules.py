@@ -10,12 +10,13 @@ from numba import njit
 from oneoff.kernels.limits import BELOW, CEILING, CEILING_OF, FLOOR, FLOOR_OF
 from oneoff.kernels.sort import sort_ints
 
-__all__ = ["allows", "allows_groups"]
+__all__ = ["allows", "allows_groups", "counted", "moved_left"]
 
 # Columns of what `models.Rule` has besides limits.
 _FROM, _BELOW = 0, 1  # of ranges: the values; of distances: the ranges
 _TOP, _BOTTOM = 2, 3  # of distances: the bound; of ranges: the ceiling
-_C, _C_OF, _L = range(3)  # of recursive diversity
+_C, _C_OF, _L, _LOWEST, _BEHIND = range(5)  # of recursive diversity; the values it is about
+_DISTINCT, _ENTROPY = 2, 3  # of columns, beside _FROM and _BELOW
 
 
 @njit(cache=True)
@@ -43,6 +44,9 @@ def allows(rule: Any, count: Any, touched: Any, many: int, size: int) -> bool:
                 return False
     if rule.least_entropy > 0 and not _varied(rule.least_entropy, count, touched, many, size, distinct):
         return False
+    for p in range(len(rule.columns)):
+        if not _varied_column(rule.columns[p], count, touched, many, size):
+            return False
     for p in range(len(rule.recursive)):
         if not _recursive(rule.recursive[p], count, touched, many, size):
             return False
@@ -50,6 +54,54 @@ def allows(rule: Any, count: Any, touched: Any, many: int, size: int) -> bool:
         if not _close(rule.distances[p], rule.ranges, limits[BELOW], rule.total, count, size):
             return False
     return rule.sets == 0 or _below_ceilings(rule.ranges, rule.sets, count, size)
+
+
+@njit(cache=True)
+def counted(parts: Any, values: Any, first: int, last: int, count: Any, touched: Any, many: int) -> int:
+    """Count values[first:last], or the parts of each combination; returns how many different ones were touched."""
+    if parts.shape[1] == 0:
+        for i in range(first, last):
+            v = values[i]
+            if count[v] == 0:
+                touched[many] = v
+                many += 1
+            count[v] += 1
+        return many
+    for i in range(first, last):
+        for part in range(parts.shape[1]):
+            v = parts[values[i], part]
+            if count[v] == 0:
+                touched[many] = v
+                many += 1
+            count[v] += 1
+    return many
+
+
+@njit(cache=True)
+def moved_left(parts: Any, values: Any, first: int, last: int, left: Any, right: Any) -> None:
+    """values[first:last], or the parts of each combination, are counted left instead of right."""
+    if parts.shape[1] == 0:
+        for i in range(first, last):
+            left[values[i]] += 1
+            right[values[i]] -= 1
+        return
+    for i in range(first, last):
+        for part in range(parts.shape[1]):
+            left[parts[values[i], part]] += 1
+            right[parts[values[i], part]] -= 1
+
+
+@njit(cache=True)
+def _varied_column(column: Any, count: Any, touched: Any, many: int, size: int) -> bool:
+    """Does one of several columns have as many distinct values, and as varied ones, as was promised about it?"""
+    own, found = np.empty(many, np.int64), 0
+    for i in range(many):
+        if column[_FROM] <= touched[i] < column[_BELOW] and count[touched[i]] > 0:
+            own[found] = touched[i]
+            found += 1
+    if found < column[_DISTINCT]:
+        return False
+    return column[_ENTROPY] <= 0 or _varied(column[_ENTROPY], count, own, found, size, found)
 
 
 @njit(cache=True)
@@ -82,14 +134,16 @@ def _varied(bound: float, count: Any, touched: Any, many: int, size: int, distin
 
 @njit(cache=True)
 def _recursive(promise: Any, count: Any, touched: Any, many: int, size: int) -> bool:
-    counts = np.empty(many, np.int64)
+    counts, own = np.empty(many, np.int64), 0
     for i in range(many):
-        counts[i] = count[touched[i]]
-    sort_ints(counts, many)
+        if promise[_LOWEST] <= touched[i] < promise[_BEHIND]:
+            counts[own] = count[touched[i]]
+            own += 1
+    sort_ints(counts, own)
     tail = size
-    for i in range(min(promise[_L] - 1, many)):
-        tail -= counts[many - 1 - i]
-    return counts[many - 1] * promise[_C_OF] < promise[_C] * tail
+    for i in range(min(promise[_L] - 1, own)):
+        tail -= counts[own - 1 - i]
+    return counts[own - 1] * promise[_C_OF] < promise[_C] * tail
 
 
 @njit(cache=True)

@@ -41,7 +41,7 @@ _DIGITS = 9  # of what somebody costs; what is smaller is rounding
 def without_values(table: Table) -> Table:
     """The quasi-identifiers of a table, and whose a row is: no values, and no weights, which may go with them."""
     nothing = np.zeros(table.rows, dtype=np.int32)
-    return replace(table, sensitive=None, values=nothing, keep=(), kept=None, weight=None)
+    return replace(table, sensitive=None, values=nothing, keep=(), kept=None, weight=None, besides=())
 
 
 def cells_of(table: Table, size: int, shape: Shape) -> Codes:

@@ -9,12 +9,16 @@ docs/explanation/methods/tallies.md has the argument. What it rests on, and what
   cells, fields   from quasi-identifiers and public information only; `cut_tree` is not even given the values
   field size      from n, m and eps only
   eps             from the promise and, for promises that take shares to be known, from the shares, in hundredths
+Of several sensitive columns each is counted with noise for a part of eps, in fields of its own size; the parts add up
+to eps, which every column's promise must allow, for all counts together speak of a person. Parts come from eps and the
+numbers of values only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,19 +31,20 @@ from oneoff.errors import (
     listing,
     whole_number,
 )
-from oneoff.mechanisms.budget import allowed_epsilon, lowered
+from oneoff.mechanisms.budget import allowed_epsilon, divided, lowered
 from oneoff.mechanisms.persons import enough_persons, refuse_too_few
 from oneoff.mechanisms.served import refuse_unknown
 from oneoff.mechanisms.task import Report
 from oneoff.mechanisms.uniform import uniform_pieces
-from oneoff.models import Model
+from oneoff.models import Model, by_column, promised
 from oneoff.models.adversary import Adversary, Claim
-from oneoff.plans import Partition, Tally
+from oneoff.plans import Partition, Tallies, Tally
 from oneoff.table import Table
 from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.table.domain import with_domain
+from oneoff.table.table import joined_names
 
-__all__ = ["field_size_for", "tallies", "usable_epsilon"]
+__all__ = ["Usable", "field_size_for", "tallies", "usable_epsilon"]
 
 # One person's value moves the odds of whatever anybody believes by no more than the promise allows.
 CLAIMS = (Claim(Adversary.ANYONE),)
@@ -60,9 +65,11 @@ def tallies(
     totals: Literal["unknown", "known"] = "unknown",
     domain: Any = None,
     public: Table | None = None,
+    shares: Any = None,
+    together: Any = None,
     rng: np.random.Generator | None = None,
     report: Report | None = None,
-) -> Tally:
+) -> Tally | Tallies:
     """Cut the space of quasi-identifiers into fields, and fields into cells; say how noisy counts of values must be.
 
     cells        the fewest people who look the same; by default as many as were promised, and 5 where nothing was.
@@ -75,6 +82,9 @@ def tallies(
                  `with_domain` needs no second word of it
     public       other people's values that are known anyway, a table or an earlier release: columns that go with values
                  there are cut more finely here
+    shares       of several sensitive columns: proportions in which eps is divided among their counts, as a mapping or
+                 as diag:3,stay:2; by default by the fourth root of their numbers of values
+    together     those to count together, over all combinations of their values, as diag*stay (several with commas)
 
     Serves every promise made of ceilings and floors, alone and with k-anonymity or delta-probability. O(n d log n).
     Stands against anyone: whatever somebody knows, everybody else's values included, a person's own value moves their
@@ -83,37 +93,84 @@ def tallies(
     the odds by no more, and cells have enough different persons.
     """
     table = table if domain is None else with_domain(table, domain)
-    _refuse(table, model, totals)
-    allowed = allowed_epsilon(table, model, totals)
-    eps = allowed if epsilon is None else lowered(epsilon, allowed)
-    smallest = _smallest_cell(model, table, cells)
-    of_a_row = eps / table.rows_per_person
-    size = field_size_for(table.rows, len(table.counts), of_a_row) if field_size is None else whole_number(
-        field_size, "field_size", least=1
-    )  # fmt: skip
-    size = max(size, smallest)
-    if size > table.rows:
-        raise UnreachableGuarantee(
-            f"the table is smaller than one field of people whose values are counted together ({size:,})",
-            allowed="more people, fewer values (--bins 50 for numbers), or a smaller --option field_size",
-            got=f"{table.rows:,} people and {len(table.counts):,} values",
-            hint="methods that make groups serve small tables: transversal, burel, mondrian",
-        )
-    plan = _cut(table, size, smallest, cells == "exact", eps, _importance(table, public))
-    refuse_too_few("tallies", table, model, plan.cells.group)
-    return plan
+    columns = _columns(table, model, totals, together)
+    eps = columns.allowed if epsilon is None else lowered(epsilon, columns.allowed)
+    parts = columns.divided(eps, shares)
+    smallest = max(_smallest_cell(each, column, cells) for column, each in columns.promised)
+    sizes = {name: max(_field_size(columns.counted[name], part, field_size), smallest) for name, part in parts.items()}
+    _refuse_large_fields(columns.counted, sizes)
+    fields, cell = _cut(table, list(sizes.values()), smallest, cells == "exact", _importance(table, public))
+    tally = {
+        name: Tally(cell, _field_of(cell.group, field), part, rows_per_person=table.rows_per_person)
+        for (name, part), field in zip(parts.items(), fields, strict=True)
+    }
+    refuse_too_few("tallies", table, model, cell.group)
+    return Tallies(tuple(tally.items()), eps) if table.besides else tally[next(iter(tally))]
 
 
-def usable_epsilon(table: Table, model: Model) -> float | None:
-    """The epsilon that the promise allows, where tallies serve a table well without options; None where they do not."""
+def usable_epsilon(table: Table, model: Model) -> dict[str, Usable] | None:
+    """What is counted and with which epsilon, where tallies serve a table well without options; None where not."""
     try:
-        _refuse(table, model, "unknown")
-        epsilon = allowed_epsilon(table, model, "unknown")
+        columns = _columns(table, model, "unknown", None)
+        parts = columns.divided(columns.allowed)
     except OneoffError:
         return None
-    fields = field_size_for(table.rows, len(table.counts), epsilon / table.rows_per_person)
-    enough = max(fields, _smallest_cell(model, table, None))
-    return epsilon if enough * FEWEST_FIELDS <= table.rows else None
+    fields = max(_field_size(columns.counted[name], part, None) for name, part in parts.items())
+    enough = max(fields, *(_smallest_cell(each, column, None) for column, each in columns.promised))
+    if enough * FEWEST_FIELDS > table.rows:
+        return None
+    return {name: Usable(len(columns.counted[name].counts), part) for name, part in parts.items()}
+
+
+class Usable(NamedTuple):
+    """Of a column: how many values there are to count, and the epsilon to do it with."""
+
+    values: int
+    epsilon: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """What is promised about which column, and what is counted, by name: one is one of the table with that column.
+
+    allowed   the epsilon that every promise allows
+    """
+
+    promised: tuple[tuple[Table, Model], ...]
+    counted: Mapping[str, Table]
+    allowed: float
+
+    def divided(self, epsilon: float, shares: Any = None) -> dict[str, float]:
+        """Its part for each that is counted."""
+        if len(self.counted) == 1 and shares is None:
+            return dict.fromkeys(self.counted, epsilon)
+        return divided(epsilon, {name: len(each.counts) for name, each in self.counted.items()}, shares)
+
+
+def _columns(table: Table, model: Model, totals: str, together: Any) -> _Columns:
+    refuse_unknown("word for what is known of totals", totals, ("unknown", "known"))
+    each = by_column(table, model) if table.besides else [(table, model)]
+    for column, own in each:
+        _refuse(column, own)
+    names = _counted_names(table.sensitive_names, promised(model, table.sensitive_names), together)
+    counted = {name: table.of_column(name) for name in names} if table.besides else {names[0]: table}
+    _refuse_many(counted)
+    return _Columns(tuple(each), counted, min(allowed_epsilon(column, own, totals) for column, own in each))
+
+
+def _counted_names(columns: Sequence[str], about: Sequence[str], together: Any) -> tuple[str, ...]:
+    """What is counted with noise of its own: columns, and joined ones that are named or promised together."""
+    given = [] if together is None else together.split(",") if isinstance(together, str) else list(together)
+    named = [joined_names(str(each).strip(), columns) for each in (*given, *(set(about) - set(columns)))]
+    groups = list(dict.fromkeys(named))
+    found = {part: "*".join(group) for group in groups for part in group}
+    if len(found) < sum(map(len, groups)):
+        raise BadValue(
+            "a column cannot be counted together with others twice",
+            allowed="every sensitive column once in all of the columns to count together",
+            got=listing(["*".join(group) for group in groups], limit=20),
+        )
+    return tuple(dict.fromkeys(found.get(name, name) for name in columns))
 
 
 def field_size_for(people: int, values: int, epsilon: float) -> int:
@@ -127,12 +184,25 @@ def field_size_for(people: int, values: int, epsilon: float) -> int:
     return max(1, round(size))
 
 
-def _cut(table: Table, size: int, smallest: int, exact: bool, epsilon: float, importance: Floats) -> Tally:
-    field, cell = uniform_pieces(table, [size, 1 if exact else smallest], importance)
+def _field_size(column: Table, epsilon: float, given: int | None) -> int:
+    """The fewest people of a field whose values of this column are counted together."""
+    if given is not None:
+        return whole_number(given, "field_size", least=1)
+    return field_size_for(column.rows, len(column.counts), epsilon / column.rows_per_person)
+
+
+def _cut(
+    table: Table, sizes: list[int], smallest: int, exact: bool, importance: Floats
+) -> tuple[list[Codes], Partition]:
+    """The fields of each size and the cells inside all of them, from one tree: larger fields are cut into smaller."""
+    falling = sorted(set(sizes), reverse=True)
+    *pieces, cell = uniform_pieces(table, [*falling, 1 if exact else smallest], importance)
     if table.hiding is not None and not exact:
-        field = enough_persons(table, field, smallest)
-        cell = enough_persons(table, cell, smallest, _field_of(cell, field))
-    return Tally(Partition(cell), _field_of(cell, field), epsilon, rows_per_person=table.rows_per_person)
+        pieces = [enough_persons(table, pieces[0], smallest), *pieces[1:]]
+        for i in range(1, len(pieces)):
+            pieces[i] = enough_persons(table, pieces[i], smallest, _field_of(pieces[i], pieces[i - 1]))
+        cell = enough_persons(table, cell, smallest, _field_of(cell, pieces[-1]))
+    return [pieces[falling.index(size)] for size in sizes], Partition(cell)
 
 
 def _field_of(cell: Codes, field: Codes) -> Ints:
@@ -146,7 +216,8 @@ def _importance(table: Table, public: Any) -> Floats:
     """How much finer to cut each column; by public information, for the values of this table play no part.
 
     The fourth root of the part of chi-square that a column explains: more would leave the other columns uncut, which
-    hold the people of a field apart in what is not known to go with values.
+    hold the people of a field apart in what is not known to go with values. Of several sensitive columns the one that
+    it goes with most.
     """
     if public is None:
         return np.ones(len(table.quasi))
@@ -156,8 +227,10 @@ def _importance(table: Table, public: Any) -> Floats:
             allowed="a table of other people with the same columns, or an earlier release",
             got="a list of cuts" if isinstance(public, Mapping) else type(public).__name__,
         )
-    explained = np.array([_explained(public, attribute.name) for attribute in table.quasi])
-    found: Floats = np.maximum(explained / explained.max(), _LEAST_IMPORTANCE) ** 0.25
+    columns = [public.of_column(name) for name in public.sensitive_names] if public.besides else [public]
+    explained = np.array([[_explained(each, attribute.name) for attribute in table.quasi] for each in columns])
+    most = (explained / explained.max(axis=1, keepdims=True)).max(axis=0)
+    found: Floats = np.maximum(most, _LEAST_IMPORTANCE) ** 0.25
     return found
 
 
@@ -188,8 +261,7 @@ def _smallest_cell(model: Model, table: Table, cells: int | str | None) -> int:
     return max(promised, min(wanted, table.rows))
 
 
-def _refuse(table: Table, model: Model, totals: str) -> None:
-    refuse_unknown("word for what is known of totals", totals, ("unknown", "known"))
+def _refuse(table: Table, model: Model) -> None:
     if table.keep or table.sensitive is None:
         raise RoleConflict(
             "columns that travel with the sensitive value are values, too, and cannot be kept beside noisy counts",
@@ -212,15 +284,33 @@ def _refuse(table: Table, model: Model, totals: str) -> None:
             got=model.spec(),
             hint="--per-person one publishes one row of each",
         )
-    if len(table.counts) > MOST_VALUES:
-        raise BadValue(
-            "there are too many sensitive values to count each of them with noise",
-            allowed=f"at most {MOST_VALUES:,}",
-            got=f"{len(table.counts):,}",
-            hint="put numbers into ranges (--bins 50), or replace categories by those of a higher level of a hierarchy",
-        )
 
 
 def _sets(part: Model, table: Table) -> bool:
     limits = part.caps(table.counts)
     return limits is not None and bool(limits.sets)
+
+
+def _refuse_many(counted: Mapping[str, Table]) -> None:
+    for name, table in counted.items():
+        if len(table.counts) > MOST_VALUES:
+            together = f" of {name!r}" * ("*" in name)
+            raise BadValue(
+                f"there are too many sensitive values{together} to count each of them with noise",
+                allowed=f"at most {MOST_VALUES:,}",
+                got=f"{len(table.counts):,}",
+                hint="put numbers into ranges (--bins 50), or replace categories by those of a higher level of a "
+                "hierarchy",
+            )
+
+
+def _refuse_large_fields(counted: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
+    name = max(sizes, key=lambda name: sizes[name])
+    size, table = sizes[name], counted[name]
+    if size > table.rows:
+        raise UnreachableGuarantee(
+            f"the table is smaller than one field of people whose values are counted together ({size:,})",
+            allowed="more people, fewer values (--bins 50 for numbers), or a smaller --option field_size",
+            got=f"{table.rows:,} people and {len(table.counts):,} values{f' of {name!r}' * (len(sizes) > 1)}",
+            hint="methods that make groups serve small tables: transversal, burel, mondrian",
+        )

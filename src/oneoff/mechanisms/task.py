@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from oneoff.errors import Defect
+from oneoff.mechanisms.columns import about_columns
 from oneoff.mechanisms.persons import refuse_too_few
 from oneoff.mechanisms.space import space_of
-from oneoff.models import Counts, Limits, Model, Prior
+from oneoff.models import Counts, Limits, Model, Prior, by_column
 from oneoff.models.limits import ANYBODY
 from oneoff.plans import Partition
 from oneoff.randomness import secret_generator
@@ -34,7 +35,7 @@ class Task:
 
     method   who does it, for messages
     values   the value of everybody, as `limits` counts them: all 0 where values play no part
-    limits   what every group must keep, exact for groups as large as the table
+    limits   what every group must keep, exact for groups as large as the table; of several columns nothing (`columns`)
     report   told the share that is done
     """
 
@@ -70,10 +71,11 @@ def task_of(
     report: Report | None = None,
 ) -> Task:
     """The task, with the limits of the promise; ceilings are all they say, so a method that needs more asks for it."""
-    limits = model.limits(table.counts, table.rows)
+    several = about_columns(table, model)
+    limits = ANYBODY if several else model.limits(table.counts, table.rows)
     rng, report = rng or secret_generator(), report or (lambda _: None)
     task = Task(method, table, model, space_of(table, numeric_as), table.values, limits, rng, report)
-    return task if limits.values == len(table.counts) else task.without_values()
+    return task if limits.values == len(table.counts) and not several else task.without_values()
 
 
 def finish(task: Task, group: Codes, notes: tuple[str, ...] = ()) -> Partition:
@@ -81,7 +83,8 @@ def finish(task: Task, group: Codes, notes: tuple[str, ...] = ()) -> Partition:
     table, model = task.table, task.model
     if len(group) != table.rows or int(group.min()) < 0:
         raise Defect(f"{task.method} left somebody without a group")
-    if model.failing(Counts.of_groups(group, table.values), Prior.of(table.counts)).any():
-        raise Defect(f"{task.method} made a group that breaks {model.spec()}")
+    for single, own in by_column(table, model):
+        if own.failing(Counts.of_groups(group, single.values), Prior.of(single.counts)).any():
+            raise Defect(f"{task.method} made a group that breaks {own.spec()}")
     refuse_too_few(task.method, table, model, group)
     return Partition(group, notes)

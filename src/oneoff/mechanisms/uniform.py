@@ -46,7 +46,7 @@ def _axes(table: Table) -> tuple[Floats, Floats]:
     places, weights = [], []
     for j, attribute in enumerate(table.quasi):
         share = np.bincount(table.codes[:, j], minlength=attribute.size) / table.rows
-        ordered = attribute.kind == "numeric"
+        ordered = attribute.has_order
         place = np.cumsum(share) - share / 2 if ordered else np.full(attribute.size, -1.0)
         impurity = share @ place**2 - (share @ place) ** 2 if ordered else 1 - share @ share
         places.append(place)

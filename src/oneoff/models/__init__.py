@@ -7,6 +7,7 @@ here knows how a release is made.
 
 from oneoff.models.bounds import FPrivacy, RhoPrivacy, ValueCaps
 from oneoff.models.closeness import TCloseness
+from oneoff.models.columns import PerColumn, bound, by_column, promised
 from oneoff.models.counts import Counts, Prior, prior_of
 from oneoff.models.disclosure import DeltaDisclosure
 from oneoff.models.diversity import DistinctLDiversity, EntropyLDiversity, LDiversity, RecursiveLDiversity
@@ -40,12 +41,16 @@ __all__ = [
     "Level",
     "Limits",
     "Model",
+    "PerColumn",
     "Prior",
     "RecursiveLDiversity",
     "RhoPrivacy",
     "TCloseness",
     "TwoSidedBetaLikeness",
     "ValueCaps",
+    "bound",
+    "by_column",
     "parse",
     "prior_of",
+    "promised",
 ]

@@ -75,11 +75,13 @@ class TCloseness(Model):
     def bind(self, sensitive: Attribute | None) -> Model:
         super().bind(sensitive)
         assert sensitive is not None
-        if self.distance == "ordered" and sensitive.kind != "numeric":
+        if self.distance == "ordered" and (not sensitive.has_order or sensitive.has_missing):
             raise BadGuarantee(
-                f"{self.spec()} needs values with an order, but {sensitive.name!r} is text",
-                allowed="a numeric sensitive column",
-                hint="number the values, or use t-closeness without `ordered`",
+                f"{self.spec()} needs values with an order, but {sensitive.name!r} "
+                + ("has missing values, which have no place in it" if sensitive.has_order else "is text"),
+                allowed="a sensitive column of numbers, or of categories with an order, and no missing values",
+                hint=f"name their order with --ordered {sensitive.name}=FIRST,SECOND,... (ordered=...), or use "
+                "t-closeness without `ordered`",
             )
         if self.distance != "hierarchical":
             return self

@@ -15,7 +15,7 @@ from oneoff.models.rule import RuleDraft
 from oneoff.table import Attribute
 from oneoff.table.arrays import Flags, Floats
 
-__all__ = ["Joined"]
+__all__ = ["Joined", "joined"]
 
 
 @dataclass(frozen=True)
@@ -84,3 +84,8 @@ class Joined(Model):
     def tighten(self, draft: RuleDraft) -> None:
         for model in self.models:
             model.tighten(draft)
+
+
+def joined(models: tuple[Model, ...]) -> Model:
+    """One promise as it is, several as one."""
+    return models[0] if len(models) == 1 else Joined(models)

@@ -128,6 +128,14 @@ class Model(ABC):
         """The single promises this one is joined from."""
         return (self,)
 
+    def says_of(self, name: str) -> bool:
+        """Is anything promised about that one of several sensitive columns?"""
+        return True
+
+    def for_column(self, name: str) -> Model:
+        """What is promised about one of several sensitive columns: the same for all, unless it says so."""
+        return self
+
     def _arguments(self, counts: CountsLike, prior: PriorLike | None) -> tuple[Counts, Prior]:
         table = Counts.of(counts)
         if prior is None:

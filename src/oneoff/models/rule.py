@@ -18,9 +18,9 @@ from oneoff.errors import BadGuarantee
 from oneoff.models.counts import Prior
 from oneoff.models.limits import Limits
 from oneoff.models.numbers import fraction_above, fraction_below
-from oneoff.table.arrays import Ints
+from oneoff.table.arrays import Floats, Ints, offsets
 
-__all__ = ["Rule", "RuleDraft"]
+__all__ = ["Rule", "RuleDraft", "side_by_side"]
 
 
 class Rule(NamedTuple):
@@ -35,10 +35,13 @@ class Rule(NamedTuple):
     by_value                     False when only the size of a group matters
     sets                         how many sets of values have a ceiling: the last of the ranges
     limits      [5, values]      ceiling (numerator, denominator), floor (likewise), people with a lower value
-    recursive   [promises, 3]    c (numerator, denominator) and l: r1 < c (r_l + ... + r_m)
+    recursive   [promises, 5]    c (numerator, denominator) and l: r1 < c (r_l + ... + r_m); of values from .. below ..
     distances   [promises, 4]    first and last range, bound (numerator, denominator)
     ranges      [all ranges, 4]  values from .. below ..; their imbalances add up to a distance. Of the last ones,
                                  the sets, the ceiling (numerator, denominator) on all their values together
+    columns     [columns, 4]     of several columns: values from .. below .., which need so many distinct ones and so
+                                 much entropy; none where values are those of one column
+    parts       [combination, column]   of several columns: the values of a combination; none where they are of one
     """
 
     least_size: int
@@ -52,6 +55,52 @@ class Rule(NamedTuple):
     recursive: Ints
     distances: Ints
     ranges: Ints
+    columns: Floats
+    parts: Ints
+
+
+def side_by_side(rules: Sequence[Rule], parts: Ints) -> Rule:
+    """The rules of several columns as one: the values of each are numbered on from those of the last.
+
+    parts[c]   the values of combination c, numbered so
+    """
+    shift = offsets([rule.limits.shape[1] for rule in rules])
+    plain = [len(rule.ranges) - rule.sets for rule in rules]
+    ranges = [_moved(rule.ranges, (0, 1), by) for rule, by in zip(rules, shift, strict=False)]
+    sizes = [rule.limits.shape[1] for rule in rules]
+    needs = [
+        (by, by + size, rule.least_distinct, rule.least_entropy)
+        for rule, by, size in zip(rules, shift, sizes, strict=False)
+    ]
+    below = [rule.limits.copy() for rule in rules]
+    for place, limits in enumerate(below):
+        limits[-1] += place * rules[0].total
+    return rules[0]._replace(
+        least_size=max(rule.least_size for rule in rules),
+        least_distinct=1,
+        least_entropy=-1.0,
+        floors=sum(rule.floors for rule in rules),
+        by_value=any(rule.by_value for rule in rules),
+        sets=sum(rule.sets for rule in rules),
+        limits=np.concatenate(below, axis=1),
+        recursive=np.concatenate([_moved(rule.recursive, (3, 4), by) for rule, by in zip(rules, shift, strict=False)]),
+        distances=np.concatenate(
+            [_moved(rule.distances, (0, 1), by) for rule, by in zip(rules, offsets(plain), strict=False)]
+        ),
+        ranges=np.concatenate(
+            [each[:many] for each, many in zip(ranges, plain, strict=True)]
+            + [each[many:] for each, many in zip(ranges, plain, strict=True)]
+        ),
+        columns=np.array([each for each in needs if each[2] > 1 or each[3] > 0], dtype=np.float64).reshape(-1, 4),
+        parts=np.ascontiguousarray(parts, dtype=np.int64),
+    )
+
+
+def _moved(rows: Ints, columns: tuple[int, ...], by: int) -> Ints:
+    """With so much added in some columns."""
+    moved = rows.copy()
+    moved[:, columns] += by
+    return moved
 
 
 @dataclass
@@ -84,9 +133,11 @@ class RuleDraft:
             bool(limits.by_value or more),
             len(limits.sets),
             np.concatenate([limits.rows, below[None, :]]),
-            _ints([self._recursive(c, length) for c, length in self.recursive], 3),
+            _ints([(*self._recursive(c, length), 0, self.prior.values) for c, length in self.recursive], 5),
             _ints(distances, 4),
             _ints([*ranges, *limits.set_rows], 4),
+            np.zeros((0, 4)),
+            np.zeros((0, 0), dtype=np.int64),
         )
 
     def _distances(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:

@@ -1,17 +1,19 @@
-"""Promises as text: `name:parameters`, several joined with `+`."""
+"""Promises as text: `name:parameters`, several joined with `+`; `column=...,column=...` for several columns."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import cast
 
 from oneoff.errors import BadGuarantee, nearest
 from oneoff.models.bounds import FPrivacy, RhoPrivacy, ValueCaps
 from oneoff.models.closeness import Distance, TCloseness
+from oneoff.models.columns import PerColumn
 from oneoff.models.disclosure import DeltaDisclosure
 from oneoff.models.diversity import DistinctLDiversity, EntropyLDiversity, LDiversity, RecursiveLDiversity
 from oneoff.models.identity import DeltaProbability, KAnonymity
-from oneoff.models.joined import Joined
+from oneoff.models.joined import joined
 from oneoff.models.likeness import (
     BasicBetaLikeness,
     BetaLikeness,
@@ -20,7 +22,7 @@ from oneoff.models.likeness import (
 )
 from oneoff.models.model import Model
 
-__all__ = ["EXAMPLES", "parse"]
+__all__ = ["EXAMPLES", "parse", "parts_of"]
 
 EXAMPLES: dict[str, str] = {
     "k-anonymity": "k-anonymity:10",
@@ -40,17 +42,50 @@ EXAMPLES: dict[str, str] = {
 }
 
 
+# Where the promise for a column begins: its name, `=`, and the name of a promise, so that `theta=8` is none.
+_COLUMN = re.compile(rf"(?:(?<=^)|(?<=[,+]))\s*[^,+=:]+=\s*(?=(?:{'|'.join(EXAMPLES)})\s*:)")
+
+
 def parse(given: str | Model) -> Model:
     """The promise a text means. A Model is returned as it is."""
     if isinstance(given, Model):
         return given
     if not isinstance(given, str):
         raise BadGuarantee("a guarantee is a text or a model", allowed="e.g. 'l-diversity:5'", got=type(given).__name__)
-    models = tuple(_single(part.strip()) for part in _split(given))
-    return models[0] if len(models) == 1 else Joined(models)
+    begins = [found.start() for found in _COLUMN.finditer(given)]
+    if not begins:
+        return _joined_from(given)
+    common, ends = given[: begins[0]].strip(), [*begins[1:], len(given)]
+    pieces = [given[begin:end].strip(" ,+") for begin, end in zip(begins, ends, strict=True)]
+    return _per_column(_joined_from(common.rstrip(" +")).parts() if common else (), pieces)
 
 
-def _split(text: str) -> list[str]:
+def _per_column(common: tuple[Model, ...], pieces: list[str]) -> Model:
+    """What is promised about identity is promised once, wherever it was written."""
+    shared = {model.spec(): model for model in common}
+    found: list[tuple[str, Model]] = []
+    for piece in pieces:
+        name, _, text = piece.partition("=")
+        parts = _joined_from(text).parts()
+        shared |= {part.spec(): part for part in parts if part.about == "identity"}
+        own = tuple(part for part in parts if part.about != "identity")
+        found += [(name.strip(), joined(own))] if own else []
+    values = [model.spec() for model in shared.values() if model.about != "identity"]
+    if values or not found:
+        raise BadGuarantee(
+            "a promise is for all sensitive columns or for each of them, not both",
+            allowed="beta-likeness:2, or k-anonymity:10+diag=beta-likeness:2,stay=l-diversity:1.5",
+            got="+".join(values) or ", ".join(pieces),
+        )
+    return PerColumn(tuple(found), tuple(shared.values()))
+
+
+def _joined_from(text: str) -> Model:
+    models = tuple(_single(part.strip()) for part in parts_of(text))
+    return joined(models)
+
+
+def parts_of(text: str) -> list[str]:
     """At every `+` that begins a new promise, so that a file name may contain one."""
     parts: list[str] = []
     for piece in text.split("+"):

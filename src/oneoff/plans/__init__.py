@@ -10,6 +10,18 @@ from oneoff.plans.links import Links
 from oneoff.plans.network import Axis, Network, Spent
 from oneoff.plans.partition import Partition
 from oneoff.plans.redraw import Redraw
-from oneoff.plans.tally import Tally
+from oneoff.plans.tally import Tallies, Tally
 
-__all__ = ["Axis", "Channel", "Cover", "Links", "Network", "Partition", "RandomTable", "Redraw", "Spent", "Tally"]
+__all__ = [
+    "Axis",
+    "Channel",
+    "Cover",
+    "Links",
+    "Network",
+    "Partition",
+    "RandomTable",
+    "Redraw",
+    "Spent",
+    "Tallies",
+    "Tally",
+]

@@ -83,10 +83,10 @@ def _products(odds: npt.NDArray[Any], columns: int) -> npt.NDArray[Any]:
 
 
 def drawn_from(attribute: Attribute, codes: Codes, group: Codes) -> Ragged:
-    """The values each group draws from: of numbers all of the table between the least and the greatest in the group,
-    of categories those that occur in it."""
+    """The values each group draws from: of those with an order all of the table between the least and the greatest in
+    the group, of others those that occur in it."""
     groups, size = int(group.max()) + 1, attribute.size
-    if attribute.kind != "numeric":
+    if not attribute.has_order:
         key = np.unique(group.astype(np.int64) * size + codes)
         return Ragged(np.searchsorted(key, np.arange(groups + 1) * size), (key % size).astype(np.int32))
     low, high = np.full(groups, size), np.full(groups, -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +12,7 @@ from oneoff.errors import Defect
 from oneoff.plans.partition import Partition
 from oneoff.table.arrays import Ints
 
-__all__ = ["Tally"]
+__all__ = ["Tallies", "Tally"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,11 @@ class Tally:
     def fields(self) -> int:
         return int(self.field.max()) + 1
 
+    @property
+    def of_a_row(self) -> float:
+        """The epsilon of one row, which noise is drawn for."""
+        return self.epsilon / self.rows_per_person
+
     @cached_property
     def people(self) -> Ints:
         """In each field."""
@@ -47,3 +53,26 @@ class Tally:
     @cached_property
     def field_of_person(self) -> Ints:
         return self.field[self.cells.group]
+
+
+@dataclass(frozen=True, eq=False)
+class Tallies:
+    """What is counted of several sensitive columns over the same cells, each with noise of its own.
+
+    columns   the name of what is counted (`diag`, or `diag*stay` for columns counted together), and its tally
+    epsilon   of all of them together: no less than the sum of theirs
+    """
+
+    columns: tuple[tuple[str, Tally], ...]
+    epsilon: float
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(tally.cells is not self.cells for _, tally in self.columns):
+            raise Defect("columns of a table are counted over different cells")
+        if sum(Fraction(tally.epsilon) for _, tally in self.columns) > Fraction(self.epsilon):
+            raise Defect("the counts of all columns together say more than epsilon")
+
+    @property
+    def cells(self) -> Partition:
+        return self.columns[0][1].cells

@@ -19,6 +19,7 @@ from oneoff.releases.published import Published
 from oneoff.releases.ranges import Ranges
 from oneoff.releases.sets import Sets
 from oneoff.releases.tallied import Tallied, tally
+from oneoff.releases.tallied_each import TalliedEach, tally_each
 from oneoff.releases.tallies import ColumnTallies
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Ranges",
     "Sets",
     "Tallied",
+    "TalliedEach",
     "bucketize",
     "generalize",
     "generalize_each",
@@ -45,4 +47,5 @@ __all__ = [
     "of_kind",
     "perturb",
     "tally",
+    "tally_each",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ __all__ = [
     "codes",
     "describe_exact",
     "describe_values",
+    "in_order",
     "labels_of",
     "lists_of",
     "numbers",
+    "order_of",
     "plain",
     "read_exact",
     "read_kept",
@@ -63,7 +66,13 @@ def type_name(attribute: Attribute) -> str:
 
 def describe_exact(attribute: Attribute) -> dict[str, Any]:
     """A quasi-identifier that is shown as it is."""
-    return {"name": attribute.name, "kind": attribute.kind, "shown_as": "value", "type": type_name(attribute)}
+    described = {"name": attribute.name, "kind": attribute.kind, "shown_as": "value", "type": type_name(attribute)}
+    return described | order_of(attribute)
+
+
+def order_of(attribute: Attribute) -> dict[str, Any]:
+    """What release.json says of the order of categories, which no file of values shows."""
+    return {"order": plain(attribute.labels)} if attribute.kind == "ordered" else {}
 
 
 def describe_values(attribute: Attribute) -> dict[str, Any]:
@@ -77,10 +86,22 @@ def read_exact(described: list[dict[str, Any]], frame: pa.Table) -> tuple[tuple[
     """Quasi-identifiers that are shown as they are, and the codes of the records."""
     attributes, columns = [], []
     for quasi in described:
-        labels, code = np.unique(array(frame[quasi["name"]].combine_chunks()), return_inverse=True)
+        labels, code = in_order(array(frame[quasi["name"]].combine_chunks()), quasi)
         attributes.append(Attribute(quasi["name"], quasi["kind"], labels))
         columns.append(code.astype(np.int32))
     return tuple(attributes), np.stack(columns, axis=1)
+
+
+def in_order(values: npt.NDArray[Any], described: dict[str, Any]) -> tuple[npt.NDArray[Any], Ints]:
+    """The distinct values, ascending or in the order that release.json gives, and the code of each value."""
+    labels, code = np.unique(values, return_inverse=True)
+    if described["kind"] != "ordered":
+        return labels, code
+    rank = {label: place for place, label in enumerate(described["order"])}
+    if len(rank) != len(described["order"]) or not set(labels.tolist()) <= rank.keys():
+        raise ValueError(f"the order of {described['name']!r} lacks values, or names one twice")
+    order = np.argsort([rank[label] for label in labels.tolist()])
+    return labels[order], np.argsort(order)[code]
 
 
 def read_sensitive(described: dict[str, Any] | None) -> Attribute | None:
@@ -98,8 +119,12 @@ def read_values(sensitive: Attribute | None, frame: pa.Table) -> Codes:
     return codes(frame[sensitive.name].combine_chunks(), sensitive.labels)
 
 
-def read_kept(names: list[str], frame: pa.Table) -> tuple[tuple[Attribute, ...], Codes | None]:
-    attributes, columns = [], []
+def read_kept(
+    names: list[str], frame: pa.Table, besides: Sequence[dict[str, Any]] = ()
+) -> tuple[tuple[Attribute, ...], Codes | None]:
+    """Columns that travel with the sensitive value: first those that are sensitive, too, and described as such."""
+    attributes = [each for each in map(read_sensitive, besides) if each is not None]
+    columns = [read_values(attribute, frame) for attribute in attributes]
     for name in names:
         encoded = frame[name].combine_chunks().dictionary_encode()
         attributes.append(Attribute(name, "categorical", array(encoded.dictionary)))

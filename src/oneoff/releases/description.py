@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from oneoff.errors import listing
-from oneoff.models import FPrivacy, Joined, Limits, Model, ValueCaps, parse
+from oneoff.models import FPrivacy, Limits, Model, PerColumn, ValueCaps, parse, promised
 from oneoff.models.adversary import Adversary
+from oneoff.models.joined import joined
 from oneoff.models.numbers import fraction_below, number_text
 from oneoff.releases.columns import describe_values, read_sensitive
 from oneoff.releases.kinds import kind
@@ -18,6 +19,7 @@ from oneoff.releases.published import Published
 from oneoff.releases.spreadsheet import CSV_IS
 from oneoff.table import Attribute
 from oneoff.table.hierarchy import label_texts
+from oneoff.table.table import combined, joined_names
 
 __all__ = ["FORMAT", "describe", "described_release"]
 
@@ -28,14 +30,14 @@ _BROKEN = "its own description says that the promise is broken"
 
 def describe(release: Published) -> dict[str, Any]:
     """What goes into release.json, but for the hashes of the files."""
-    limits = release.model.caps(release.counts)
+    first, *others = [release.of_column(name) for name in release.sensitive_names] or [release]
     return {
         "format": FORMAT,
         "tool": "oneoff",
         "form": release.form,
         "method": release.method,
         "guarantee": release.guarantee,
-        "promises": [_describe_promise(part) for part in release.model.parts()],
+        "promises": _describe_promises(release.model),
         "stands_against": str(release.against),
         **({"broken": True} if release.broken else {}),  # only why is a secret
         "rows": release.rows,
@@ -45,28 +47,58 @@ def describe(release: Published) -> dict[str, Any]:
         **({} if release.weights is None else {"weight": release.weights.describe()}),
         "sensitive": None if release.sensitive is None else describe_values(release.sensitive),
         "prior": [int(count) for count in release.counts],
-        "caps": None if limits is None else _ceiling_texts(limits),
+        "caps": _caps(first),
+        **({"besides": [_describe_beside(each) for each in others]} if others else {}),
     }
 
 
-def described_release(described: dict[str, Any], frames: dict[str, pa.Table]) -> Published:
-    """The release that release.json and the published tables describe, once they agree with one another."""
+def _describe_beside(release: Published) -> dict[str, Any]:
+    """One of the sensitive columns beside the first, with what a recipient must know to judge it."""
+    assert release.sensitive is not None
+    prior = [int(count) for count in release.counts]
+    return describe_values(release.sensitive) | {"prior": prior, "caps": _caps(release)}
+
+
+def _caps(release: Published) -> list[str] | None:
+    """The ceilings on belief in the values of a column; those of several as one follow from the promise."""
+    limits = None if isinstance(release.model, PerColumn) else release.model.caps(release.counts)
+    return None if limits is None else _ceiling_texts(limits)
+
+
+def described_release(
+    described: dict[str, Any], frames: dict[str, pa.Table], form: type[Published] | None = None
+) -> Published:
+    """The release that release.json and the published tables describe, once they agree with one another.
+
+    form   its kind, where that is known without the description
+    """
     sensitive = read_sensitive(described["sensitive"])
-    common = {
+    beside = [each for each in map(read_sensitive, described.get("besides", [])) if each is not None]
+    common: dict[str, Any] = {
         "method": str(described["method"]),
-        "model": _model(described["promises"], sensitive),
+        "model": _model(described["promises"], [sensitive, *beside]),
         "sensitive": sensitive,
         "counts": np.array(described["prior"], dtype=np.int64),
         "against": Adversary(described["stands_against"]),
         "broken": _BROKEN if described.get("broken") else "",
         "persons": _persons(described),
         "suppressed": _suppressed(described),
+        "besides": tuple(attribute.name for attribute in beside),
     }
+    _refuse_unpromised(common["model"], [attribute.name for attribute in (sensitive, *beside) if attribute is not None])
     if np.shape(described["prior"]) != (1 if sensitive is None else sensitive.size,):
         raise ValueError("the prior does not have a number of people for each sensitive value")
-    release = kind(described["form"]).assemble(common, described, frames)
+    release = (form or kind(described["form"])).assemble(common, described, frames)
     _refuse_contradictions(release, described, frames)
     return release
+
+
+def _refuse_unpromised(model: Model, names: list[str]) -> None:
+    """Of several sensitive columns each is one, and has a promise."""
+    if len(set(names)) < len(names):
+        raise ValueError("release.json names a sensitive column twice")
+    if len(names) > 1 or isinstance(model, PerColumn):
+        promised(model, names)
 
 
 def _persons(described: dict[str, Any]) -> int | None:
@@ -100,11 +132,13 @@ def _refuse_contradictions(release: Published, described: dict[str, Any], frames
     wrong = [name for name in again.keys() | stated.keys() if again.get(name) != stated.get(name)]
     if wrong:
         raise ValueError(f"release.json contradicts the records in: {listing(sorted(wrong))}")
-    if release.prior_is_exact and (release.counts <= 0).any():
+    single = [release.of_column(name) for name in release.sensitive_names] or [release]
+    if release.prior_is_exact and any((each.counts <= 0).any() for each in single):
         raise ValueError("release.json lists sensitive values that do not occur")
-    for attribute in (*release.quasi, *([release.sensitive] if release.sensitive else [])):
+    for attribute in (*release.quasi, *(each.sensitive for each in single if each.sensitive is not None)):
         place = attribute.labels if attribute.hierarchy is None else attribute.leaves
-        if len(place) != len(set(place.tolist())) or (place[:-1] > place[1:]).any():
+        falls = attribute.kind != "ordered" and (place[:-1] > place[1:]).any()
+        if len(place) != len(set(place.tolist())) or falls:
             raise ValueError(f"the values of {attribute.name!r} are listed twice or out of order")
 
 
@@ -121,6 +155,16 @@ def _same(stretches: Iterator[pa.Table], frame: pa.Table) -> bool:
 def _unsaid(described: dict[str, Any]) -> dict[str, Any]:
     """What older releases did not need to say: groups showed nothing but boxes."""
     return {} if described.get("groups") is None else {"columns": "box"}
+
+
+def _describe_promises(model: Model) -> list[dict[str, Any]]:
+    """Single promises; those for one of several columns name it."""
+    if not isinstance(model, PerColumn):
+        return [_describe_promise(part) for part in model.parts()]
+    return [
+        *map(_describe_promise, model.common),
+        *(_describe_promise(part) | {"column": name} for name, own in model.columns for part in own.parts()),
+    ]
 
 
 def _describe_promise(part: Model) -> dict[str, Any]:
@@ -140,10 +184,24 @@ def _ceiling_texts(limits: Limits) -> list[str]:
     return [number_text(fraction_below(ceiling, 10**9)) for ceiling in limits.ceiling]
 
 
-def _model(promises: list[dict[str, Any]], sensitive: Attribute | None) -> Model:
+def _model(promises: list[dict[str, Any]], sensitive: list[Attribute | None]) -> Model:
     """The promises, one by one; no file is opened for them."""
-    models = tuple(_promise(str(each["spec"]), each["named_caps"], sensitive) for each in promises)
-    return models[0] if len(models) == 1 else Joined(models)
+    about = {attribute.name: attribute for attribute in sensitive if attribute is not None}
+    common = [each for each in promises if "column" not in each]
+    models = tuple(_promise(str(each["spec"]), each["named_caps"], sensitive[0]) for each in common)
+    if len(common) == len(promises):
+        return joined(models)
+    own: dict[str, list[Model]] = {}
+    for each in promises:
+        if "column" in each:
+            column = _column(str(each["column"]), about)
+            own.setdefault(column.name, []).append(_promise(str(each["spec"]), each["named_caps"], column))
+    return PerColumn(tuple((name, joined(tuple(parts))) for name, parts in own.items()), models)
+
+
+def _column(name: str, about: dict[str, Attribute]) -> Attribute:
+    """A sensitive column, or several as one."""
+    return about[name] if name in about else combined(name, [about[part] for part in joined_names(name, list(about))])
 
 
 def _promise(spec: str, named_caps: list[str] | None, sensitive: Attribute | None) -> Model:

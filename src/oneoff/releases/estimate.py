@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.card import card
 from oneoff.table.arrays import Flags, Floats
 
 __all__ = ["CONFIDENCE", "Estimate", "estimated", "reconstruct"]
@@ -26,6 +27,8 @@ class Estimate:
     low, high   an interval for the true number: certain for generalized records, 95 % otherwise
     certain     is it?
     weighted    weights were added up, not people
+    independent   columns that were taken to have nothing to do with each other inside a cell; the interval holds
+                however they go together
     """
 
     count: float
@@ -35,11 +38,23 @@ class Estimate:
     high: float
     certain: bool
     weighted: bool = False
+    independent: tuple[str, ...] = ()
 
     def sentence(self) -> str:
         sure = "certainly" if self.certain else "with 95 % confidence"
-        what = "people by weight" if self.weighted else "people"
-        return f"about {self.count:,.1f} {what}; {sure} between {self.low:,.1f} and {self.high:,.1f}"
+        about = f"about {self.count:,.1f} {'people by weight' if self.weighted else 'people'}"
+        between = f"{sure} between {self.low:,.1f} and {self.high:,.1f}"
+        if self.independent:
+            names = " and ".join(map(repr, self.independent))
+            return (
+                f"{about}, if {names}, which were not counted together, have nothing to do with each other inside a "
+                f"cell; however they go together, {between}"
+            )
+        return f"{about}; {between}"
+
+    def _repr_html_(self) -> str:
+        error = "not known" if self.error is None else f"{self.error:,.1f}"
+        return card(f"{self.count:,.1f} people", [("standard error", error)], self.sentence())
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -50,6 +65,7 @@ class Estimate:
             "high": self.high,
             "certain": self.certain,
             **({"weighted": True} if self.weighted else {}),
+            **({"independent": list(self.independent)} if self.independent else {}),
         }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,8 @@ from oneoff.table.classes import look_alikes
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from oneoff.releases.features import Columns
 
 __all__ = ["Exact", "ValuesShown"]
 
@@ -55,13 +57,25 @@ class Exact(Published):
         meant = np.ones(self.rows, dtype=np.bool_)
         for each in asked:
             j = self.place_of(each.column)
-            meant &= each.holds(self.quasi[j].labels)[self.codes[:, j]]
+            meant &= each.holds_for(self.quasi[j])[self.codes[:, j]]
         return meant
 
     @cached_property
     def look_alikes(self) -> Ints:
         """The class of every record, numbered from 0 without gaps: those with the same quasi-identifiers are in one."""
         return look_alikes(list(self.codes.T))
+
+    def columns_shown(self, *, plain: bool = False) -> Columns:
+        from scipy.sparse import csr_array
+
+        from oneoff.releases.features import Exactly, Spread
+
+        columns: Columns = {a.name: (a, Exactly(self.codes[:, j])) for j, a in enumerate(self.quasi)}
+        if self.sensitive is None:
+            return columns
+        row, start, value, share = self.values_shown()
+        shares = csr_array((share, value, start), shape=(len(start) - 1, self.sensitive.size))
+        return {**columns, self.sensitive.name: (self.sensitive, Spread(row, shares))}
 
     def codes_in(self, table: Table) -> Codes:
         """The records in the codes of the table, also when they were read back from a folder."""
@@ -76,4 +90,5 @@ class Exact(Published):
     def _describe_quasi(self) -> list[dict[str, Any]]:
         from oneoff.releases.columns import describe_exact
 
-        return [describe_exact(attribute) for attribute in self.quasi]
+        shown = (replace(a, labels=a.labels[np.unique(self.codes[:, j])]) for j, a in enumerate(self.quasi))
+        return [describe_exact(attribute) for attribute in shown]

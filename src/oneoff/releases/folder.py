@@ -39,6 +39,7 @@ __all__ = ["load_release", "public_half", "release_folder", "write_release"]
 
 
 _NOTHING: PrivateFiles = {}
+_PAGES = ("README.md", "report.html")  # for a recipient: kept as they are when a release is written again
 _JSON_PART = 32  # release.json may have this part of the bytes that a table may take: texts become objects
 
 
@@ -114,8 +115,15 @@ def _draw_pages(folder: Path, written: int, private: PrivateFiles, warn: Callabl
 
 def _write_public(release: Published, draft: Draft, csv: str, sign: Signer | None) -> None:
     files: dict[str, str] = {}
+    columns: dict[str, list[str]] = {}
     for name, frames in release.in_stretches().items():
-        files |= _write_table(release, draft, name, frames, csv)
+        hashes, shown = _write_table(release, draft, name, frames, csv)
+        files |= hashes
+        columns |= shown
+    for name, page in _pages(release, columns):
+        with draft.file(f"public/{name}") as file:
+            file.write(page)
+        files[name] = file.hash()
     described = {**describe(release), **({"csv": csv} if csv else {}), "files": dict(sorted(files.items()))}
     content = f"{json.dumps(described, indent=2, ensure_ascii=False)}\n".encode()
     with draft.file("public/release.json") as file:
@@ -125,21 +133,36 @@ def _write_public(release: Published, draft: Draft, csv: str, sign: Signer | Non
             file.write(sign(content))
 
 
-def _write_table(release: Published, draft: Draft, name: str, frames: Iterator[pa.Table], csv: str) -> dict[str, str]:
-    """A published table, and its text where that is wanted, a stretch at a time; the hashes of its files."""
+def _write_table(
+    release: Published, draft: Draft, name: str, frames: Iterator[pa.Table], csv: str
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """A published table, and its text where that is wanted, a stretch at a time; hashes and columns of its files."""
     text, first, parquet, texts = str(Path(name).with_suffix(".csv")), 0, None, None
+    columns: dict[str, list[str]] = {}
     with ExitStack() as stack:
         files = {each: stack.enter_context(draft.file(f"public/{each}")) for each in (name, *([text] if csv else []))}
         for frame in frames:
             parquet = parquet or stack.enter_context(pq.ParquetWriter(files[name], frame.schema, compression="zstd"))
             parquet.write_table(frame)
+            columns[name] = frame.column_names
             if csv:
                 shown = release.as_text(frame, name, first)
+                columns[text] = shown.column_names
                 shown = shown if csv == RAW else harmless(shown)
                 texts = texts or stack.enter_context(pyarrow.csv.CSVWriter(files[text], shown.schema))
                 texts.write_table(shown)
             first += frame.num_rows
-    return {each: file.hash() for each, file in files.items()}
+    return {each: file.hash() for each, file in files.items()}, columns
+
+
+def _pages(release: Published, columns: dict[str, list[str]]) -> Iterator[tuple[str, bytes]]:
+    """Pages for a recipient. They are made of the release as it is read back from what goes out, and of nothing else:
+    no secret can get into them."""
+    if release.public_pages is None:
+        return
+    described = json.loads(json.dumps({**describe(release), "files": {}}))
+    read_back = described_release(described, release.public_files(), type(release))
+    yield from sorted(release.public_pages(read_back, columns).items())
 
 
 def _hash(path: Path) -> str:
@@ -179,7 +202,9 @@ def _load_public(public: Path) -> Published:
     described = _described(public)
     try:
         frames = {name: read_parquet(public / name) for name in described["files"] if name.endswith(".parquet")}
-        return described_release(described, frames)
+        release = described_release(described, frames)
+        pages = {name: (public / name).read_bytes() for name in _PAGES if name in described["files"]}
+        return replace(release, public_pages=(lambda release, files: pages) if pages else None)
     except (*UNFIT, pa.ArrowException) as error:
         what = error.what if isinstance(error, OneoffError) else f"{type(error).__name__}: {error}"
         raise _damaged(f"{str(public)!r} does not fit its description", what) from error
@@ -242,6 +267,8 @@ def _described(public: Path) -> dict[str, Any]:
         path = public / name
         if Path(name).name != name or not is_file(path):
             raise _damaged(f"{name} is missing from {str(public)!r}", "no such file")
+        if name in _PAGES and path.stat().st_size > most_bytes() // _JSON_PART:
+            raise _damaged(f"{name} is longer than any page", f"{path.stat().st_size:,} bytes")
         if _hash(path) != digest:
             raise _damaged(f"{name} was changed after the release was written", "another hash than in release.json")
     return described

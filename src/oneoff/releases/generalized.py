@@ -29,9 +29,10 @@ from oneoff.releases.cells import Cells, NumericAs
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.microdata import ABOUT, PlainRows, draw_rows, read_rows, rows_table
 from oneoff.releases.nodes import Nodes
+from oneoff.releases.ordered import OrderedRanges
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import missing, reading
-from oneoff.releases.published import Published, with_values
+from oneoff.releases.published import Published, with_column, with_values
 from oneoff.releases.ranges import Ranges
 from oneoff.releases.sets import Sets
 from oneoff.releases.tallies import (
@@ -47,16 +48,19 @@ from oneoff.releases.weights import Fit, fitted, mean_among, read_weights, weigh
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged, offsets
 from oneoff.table.classes import look_alikes
+from oneoff.table.table import ValueColumns
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from oneoff.releases.features import Columns
 
 __all__ = ["CELLS", "Generalized", "cells_of_groups", "generalize", "generalize_each", "load_graph"]
 
 _LISTED = 4_000_000  # values in the sets of a stretch of records
 _MOST_LISTED = 400_000_000  # in those of all: who reads them needs eight bytes for each
 
-CELLS: dict[str, type[Cells]] = {kind.shown_as: kind for kind in (Ranges, Sets, Nodes)}
+CELLS: dict[str, type[Cells]] = {kind.shown_as: kind for kind in (Ranges, OrderedRanges, Sets, Nodes)}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -87,6 +91,11 @@ class Generalized(Published):
     @property
     def needs_table(self) -> bool:
         return self.group is None
+
+    def _of_column(self, name: str) -> Generalized:
+        columns = ValueColumns(self.sensitive, self.values, self.keep, self.kept, self.besides)
+        plain = None if self.plain is None else self.plain.of_column(columns, name)
+        return replace(self, **with_column(columns, name), plain=plain)
 
     def _shape(self) -> str:
         return "no groups" if self.group is None else f"{self.boxes} groups"
@@ -174,6 +183,22 @@ class Generalized(Published):
         weight = "" if self.weights is None else self.weights.name
         return rows_table(rows, self.quasi, self.sensitive, self.keep, weight)
 
+    def columns_shown(self, *, plain: bool = False) -> Columns:
+        from oneoff.releases.features import Exactly, of_cells, of_counts
+
+        if plain and self.plain is not None:
+            codes, values = self.plain.codes, self.plain.values
+            columns: Columns = {a.name: (a, Exactly(codes[:, j])) for j, a in enumerate(self.quasi)}
+        elif self.tallies is not None:
+            counted, values = zip(self.quasi, self.tallies.columns, strict=True), self.values
+            columns = {a.name: (a, of_counts(self.box, counts, a.size)) for a, counts in counted}
+        else:
+            values = self.values
+            columns = {a.name: (a, of_cells(self.box, a, cells)) for a, cells in self.shown}
+        return (
+            columns if self.sensitive is None else {**columns, self.sensitive.name: (self.sensitive, Exactly(values))}
+        )
+
     def as_text(self, frame: pyarrow.Table, name: str = "data.parquet", first: int = 0) -> pyarrow.Table:
         """The records with `[28, 39]` for a range and `{F, M}` for a set."""
         import pyarrow as pa
@@ -193,16 +218,21 @@ class Generalized(Published):
             "groups": None if self.group is None else self.boxes,
             **({} if self.group is None else {"columns": "box" if self.tallies is None else "tally"}),
             "quasi": [self._describe_quasi(attribute, cells) for attribute, cells in self.shown],
-            "keep": [attribute.name for attribute in self.keep],
+            "keep": [attribute.name for attribute in self.keep if attribute.name not in self.besides],
             **({} if self.plain is None else {"microdata": ABOUT}),
         }
 
     def _describe_quasi(self, attribute: Attribute, cells: Cells) -> dict[str, Any]:
         """Of a node only texts are shown, but tallies count values, which may be of another type."""
-        from oneoff.releases.columns import type_name
+        from oneoff.releases.columns import order_of, type_name
 
         named = {"name": attribute.name, "kind": attribute.kind, "shown_as": cells.shown_as}
-        return named | cells.describe(attribute) | ({} if self.tallies is None else {"type": type_name(attribute)})
+        return (
+            named
+            | order_of(attribute)
+            | cells.describe(attribute)
+            | ({} if self.tallies is None else {"type": type_name(attribute)})
+        )
 
     @classmethod
     def assemble(
@@ -211,7 +241,7 @@ class Generalized(Published):
         from oneoff.releases.columns import read_kept, read_values
 
         frame = frames["data.parquet"]
-        keep, kept = read_kept(described["keep"], frame)
+        keep, kept = read_kept(described["keep"], frame, described.get("besides", []))
         records = common | {"values": read_values(common["sensitive"], frame), "keep": keep, "kept": kept}
         if described.get("columns") != "tally":
             boxes = Generalized(**records, **_read_boxes(described["quasi"], frame))
@@ -253,7 +283,7 @@ class Generalized(Published):
         return replace(self, graph=graph)
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        people = np.bincount(self.box[wanted[self.values]], minlength=self.boxes)
+        people, asked = self._wanted_in_boxes(asked, wanted)
         if self.tallies is not None:
             return estimate(self.tallies, self._asked(asked), people)
         part = self._part(asked)
@@ -261,10 +291,22 @@ class Generalized(Published):
         low, high = float(people[part >= 1].sum()), float(people[part > 0].sum())
         return Estimate(raw, raw, None, low, high, True)
 
+    def _wanted_in_boxes(self, asked: Sequence[Condition], wanted: Flags) -> tuple[Ints, list[Condition]]:
+        """How many people of each box have the sensitive values asked for, which records show together, and what is
+        asked beyond these."""
+        meant = wanted[self.values]
+        for each in asked:
+            if each.column in self.besides:
+                beside = self._of_column(each.column)
+                assert beside.sensitive is not None
+                meant = meant & each.holds_for(beside.sensitive)[beside.values]
+        people = np.bincount(self.box[meant], minlength=self.boxes)
+        return people, [each for each in asked if each.column not in self.besides]
+
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """As `_count`, with what those weigh who are meant in a group; which of its people these are is chance."""
         assert self.weights is not None
-        people, size = np.bincount(self.box[wanted[self.values]], minlength=self.boxes), self.people_in_box
+        (people, asked), size = self._wanted_in_boxes(asked, wanted), self.people_in_box
         if self.tallies is None:
             part = self._part(asked)
             meant = people * part, np.where(part >= 1, people, 0), np.where(part > 0, people, 0)
@@ -294,7 +336,7 @@ class Generalized(Published):
         codes: dict[int, Flags] = {}
         for each in asked:
             j = self.place_of(each.column)
-            holds = each.holds(self.quasi[j].labels)
+            holds = each.holds_for(self.quasi[j])
             codes[j] = codes[j] & holds if j in codes else holds
         return codes
 
@@ -457,4 +499,6 @@ def cells_of_groups(attribute: Attribute, codes: Codes, members: Ragged, numeric
 def _way(attribute: Attribute, numeric_as: NumericAs) -> str:
     if attribute.hierarchy is not None:
         return Nodes.shown_as
-    return Sets.shown_as if attribute.kind == "categorical" else numeric_as
+    if not attribute.has_order or numeric_as == "set":
+        return Sets.shown_as
+    return Ranges.shown_as if attribute.kind == "numeric" else OrderedRanges.shown_as

@@ -22,9 +22,10 @@ from oneoff.releases.estimate import Estimate
 from oneoff.releases.exact import Exact, ValuesShown
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import damaged, missing, reading
-from oneoff.releases.published import with_values
+from oneoff.releases.published import with_column, with_values
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Ragged
+from oneoff.table.table import ValueColumns
 
 if TYPE_CHECKING:
     import pyarrow
@@ -52,6 +53,10 @@ class Masked(Exact):
     def needs_table(self) -> bool:
         return True
 
+    def _of_column(self, name: str) -> Masked:
+        columns = ValueColumns(self.sensitive, self.values, self.keep, self.kept, self.besides)
+        return replace(self, **with_column(columns, name))
+
     def _shape(self) -> str:
         return "masked"
 
@@ -69,7 +74,7 @@ class Masked(Exact):
         return {
             "promise_about": "record" if self.against == Adversary.INSIDER else "column",
             "quasi": self._describe_quasi(),
-            "keep": [attribute.name for attribute in self.keep],
+            "keep": [attribute.name for attribute in self.keep if attribute.name not in self.besides],
         }
 
     @classmethod
@@ -78,7 +83,7 @@ class Masked(Exact):
 
         frame = frames["data.parquet"]
         quasi, codes = read_exact(described["quasi"], frame)
-        keep, kept = read_kept(described["keep"], frame)
+        keep, kept = read_kept(described["keep"], frame, described.get("besides", []))
         values = read_values(common["sensitive"], frame)
         if not np.array_equal(np.bincount(values, minlength=len(common["counts"])), common["counts"]):
             raise ValueError("the stated prior is not the distribution of the published values")
@@ -99,6 +104,10 @@ class Masked(Exact):
         """As published. How far records are from the truth is the steward's secret, so no interval can be given but the
         people with a wanted value, all or none of whom may be meant."""
         possible = wanted[self.values]
+        for each in asked:
+            if each.column in self.besides:
+                possible = possible & each.holds(self._labels_of(each.column))[self._of_column(each.column).values]
+        asked = [each for each in asked if each.column not in self.besides]
         shown = float((possible & self.meant(asked)).sum())
         low, high = (0.0, float(possible.sum())) if asked else (shown, shown)
         return Estimate(shown, shown, None, low, high, True)

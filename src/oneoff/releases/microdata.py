@@ -7,7 +7,7 @@ not a person, though: only what is counted column by column inside a group is tr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from oneoff.releases.tallies import ColumnTallies
 from oneoff.releases.weights import CellWeights
 from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Floats, Ints
+from oneoff.table.table import ValueColumns
 
 if TYPE_CHECKING:
     import pyarrow
@@ -45,6 +46,11 @@ class PlainRows:
         for array in (self.codes, self.values, self.kept, self.weight):
             if array is not None:
                 array.flags.writeable = False
+
+    def of_column(self, columns: ValueColumns, name: str) -> PlainRows:
+        """With one sensitive column only; `columns` are those of the records."""
+        own = columns._replace(values=self.values, kept=self.kept).of_column(name)
+        return replace(self, values=own.values, kept=own.kept)
 
     def refuse_other(
         self, tallies: ColumnTallies, values: Codes, kept: Codes | None, weights: CellWeights | None

@@ -51,6 +51,11 @@ class Perturbed(Exact):
     def _shape(self) -> str:
         return f"{self.channel.values} values perturbed"
 
+    def led_back(self, belief: Floats) -> Floats:
+        """Through the channel; what would be less than nothing is nothing."""
+        true = np.maximum(np.linalg.solve(self.channel.matrix, belief.T).T, 1e-12)
+        return np.asarray(true / true.sum(axis=1, keepdims=True), dtype=np.float64)
+
     def values_shown(self) -> ValuesShown:
         return ValuesShown.one_each(self.values, len(self.counts))
 

@@ -10,13 +10,15 @@ import math
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue
+from oneoff.errors import BadValue, listing, nearest
+from oneoff.table import Attribute
+from oneoff.table.table import MISSING_LABEL
 
 __all__ = ["Condition", "Where", "conditions"]
 
@@ -31,6 +33,7 @@ MOST_CONDITIONS = 1_000
 _DIGITS = 300  # of a number in it
 _SHOWN = 200  # characters of it in a message
 _FINITE = f"numbers of at most {_DIGITS} digits, texts, dates"
+_TRUTHS = {"true": True, "false": False}
 _EXAMPLE = "e.g. age between 30 and 39 and disease in ('flu', 'cold')"
 
 
@@ -56,8 +59,45 @@ class Condition:
             if wrong:
                 raise BadValue(f"{self.column!r} is asked for what is no number", allowed=_FINITE, got=_shown(value))
 
+    def holds_for(self, attribute: Attribute) -> npt.NDArray[np.bool_]:
+        """For which values of a column it is true; what is between two ordered categories is a matter of their order.
+
+        Whether a missing value is in a range nobody knows, so it is in none, and outside of none.
+        """
+        labels = attribute.labels
+        if self.among is not None or attribute.kind != "ordered":
+            return self.holds(labels)
+        missing: npt.NDArray[np.bool_] = np.asarray(labels == MISSING_LABEL, dtype=np.bool_)
+        known = labels[~missing].tolist()
+        ranked = replace(self, low=self._rank(known, self.low), high=self._rank(known, self.high))
+        found: npt.NDArray[np.bool_] = ranked.holds(np.arange(attribute.size, dtype=np.float64)) & ~missing
+        return found
+
+    def _rank(self, known: list[str], end: Any) -> float | None:
+        """The place of an end in an order; one that is none of its values lies between two, if these are numbers or
+        periods of time."""
+        if end is None:
+            return None
+        text = str(int(end)) if isinstance(end, float) and end.is_integer() else str(end)
+        if text in known:
+            return float(known.index(text))
+        for read in (float, _period):
+            try:
+                places, at = [read(label) for label in known], read(text)
+            except ValueError:
+                continue
+            at = at[: len(known[0])] if isinstance(at, str) else at  # a day is in its month
+            if at in places or places == sorted(places):
+                return float(places.index(at)) if at in places else float(np.searchsorted(places, at)) - 0.5
+        raise BadValue(
+            f"{self.column!r} has an order, and {_shown(end)} is not in it",
+            allowed=listing(known, limit=20),
+            got=_shown(end),
+            hint=nearest(text, known),
+        )
+
     def holds(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """For which of the values it is true."""
+        """For which of these values it is true."""
         if self.among is not None:
             wanted = {self._like(labels, value) for value in self.among}
             found = np.array([self._like(labels, label) in wanted for label in labels.tolist()], dtype=np.bool_)
@@ -77,15 +117,15 @@ class Condition:
 
     def covered(self, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """The part of each range for which it is true, people being spread evenly over it."""
-        whole = low.dtype.kind in "iu"
+        whole = low.dtype.kind in "iuM"  # dates are counted in their unit
         first, last = (ends.astype(np.float64) for ends in (low, high))
         if self.among is not None:
             numbers = np.array(sorted({float(value) for value in self.among if _is_number(value)}))
             inside = np.searchsorted(numbers, last, side="right") - np.searchsorted(numbers, first, side="left")
             part = inside / (last - first + 1) if whole else np.where(first == last, inside, 0.0)
             return 1 - part if self.without else part
-        start = -np.inf if self.low is None else float(self._comparable(low, self.low))
-        end = np.inf if self.high is None else float(self._comparable(low, self.high))
+        start = -np.inf if self.low is None else self._number(low, self.low)
+        end = np.inf if self.high is None else self._number(low, self.high)
         if whole:  # a range of whole numbers reaches to the end of its last one
             start = np.floor(start) + 1 if self.open_low else np.ceil(start)
             end = np.ceil(end) - 1 if self.open_high else np.floor(end)
@@ -109,6 +149,8 @@ class Condition:
             return number
         if isinstance(value, float) and value.is_integer():
             value = int(value)
+        if isinstance(value, bool) and labels.dtype.kind == "O":
+            return next((label for label in labels.tolist() if label.lower() == str(value).lower()), str(value))
         return str(value).lower() if labels.dtype.kind == "b" else str(value)
 
     def _comparable(self, labels: npt.NDArray[Any], end: Any) -> Any:
@@ -117,6 +159,10 @@ class Condition:
         if labels.dtype.kind == "M":
             return self._date(end)
         return str(end) if labels.dtype.kind == "O" else end
+
+    def _number(self, labels: npt.NDArray[Any], end: Any) -> float:
+        bound = self._comparable(labels, end)
+        return float(bound.astype(labels.dtype).astype(np.int64) if labels.dtype.kind == "M" else bound)
 
     def _date(self, end: Any) -> Any:
         try:
@@ -235,6 +281,8 @@ def _list(tokens: deque[tuple[str, Any]], text: str) -> Iterator[Any]:
 def _take(tokens: deque[tuple[str, Any]], text: str, kind: str, wanted: str) -> Any:
     found = tokens.popleft() if tokens else ("", "nothing")
     if found[0] == "name" and kind == "value":
+        if str(found[1]).lower() in _TRUTHS:
+            return _TRUTHS[found[1].lower()]
         raise _unreadable(text, f"texts stand in single quotes: '{found[1]}'")
     if found[0] != kind:
         raise _unreadable(text, f"there should be {wanted} instead of {found[1]!r}")
@@ -250,6 +298,13 @@ def _shown(value: Any) -> str:
     if isinstance(value, int) and abs(value) >= 10**_DIGITS:
         return f"a whole number of about {int(value.bit_length() * math.log10(2)):,} digits"
     return repr(value)[:_SHOWN]
+
+
+def _period(text: str) -> str:
+    """A date, or a month, a quarter or a year: such texts ascend as time does."""
+    if not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?|-Q[1-4])?", text):
+        raise ValueError
+    return text
 
 
 def _is_number(value: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from oneoff.card import card
 from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
@@ -21,15 +22,19 @@ from oneoff.releases.weights import CellWeights
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.held_out import inside, others_among
+from oneoff.table.table import ValueColumns
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
-__all__ = ["PrivateFiles", "Published", "of_people", "renamed", "with_values"]
+    from oneoff.releases.features import Columns, Features
+
+__all__ = ["PrivateFiles", "PublicPages", "Published", "of_people", "renamed", "with_column", "with_values"]
 
 PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
+PublicPages = Callable[["Published", Mapping[str, Sequence[str]]], Mapping[str, bytes]]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -43,10 +48,12 @@ class Published(ABC):
     private_half   private: makes the files that the steward keeps beside the links, by name
     held_out   private: the rows of the table that were left out; None when none was
     persons    how many people the rows are of, where somebody has several; None where every row is a person
+    public_pages   makes pages for a recipient of the release as one reads it back and the columns of its files, by name
     suppressed   how many people were left out as outliers, chosen by quasi-identifiers alone
     outliers   private: their rows of the table, which are among those held out; None where none is known
     weights    mean weights of groups or cells, where the table had weights and the kind of release carries them
     broken     private: why this release must not go out, empty when nothing speaks against it
+    besides    names of the sensitive columns beside the first, which `sensitive` and `counts` are about
     """
 
     form: ClassVar[str]
@@ -66,9 +73,11 @@ class Published(ABC):
     weights: CellWeights | None = None
     origin: str = "polars"
     private_half: Callable[[], PrivateFiles] = dict
+    public_pages: PublicPages | None = None
     broken: str = ""
     suppressed: int = 0
     outliers: Ints | None = None
+    besides: tuple[str, ...] = ()
 
     # --- what a kind of release says about itself
 
@@ -101,7 +110,9 @@ class Published(ABC):
 
     @classmethod
     @abstractmethod
-    def assemble(cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]) -> Self:
+    def assemble(
+        cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]
+    ) -> Published:
         """The release that its public files describe; `common` has what all kinds share."""
 
     @abstractmethod
@@ -111,6 +122,10 @@ class Published(ABC):
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """What these people weigh; only asked where there are weights."""
         raise NotImplementedError
+
+    def _of_column(self, name: str) -> Self:
+        """The release with the values of one sensitive column, or of several as one, in place of the first."""
+        raise BadValue(f"a {self.form} release has one sensitive column", allowed="that one", got=name)
 
     def public_files(self) -> dict[str, pyarrow.Table]:
         """The published tables by the name of their file."""
@@ -136,15 +151,52 @@ class Published(ABC):
         """What can be shown of quasi-identifier j."""
         return self.quasi[j].labels
 
+    def columns_shown(self, *, plain: bool = False) -> Columns:
+        """What the records show of every column, as features are made of it; plain: the plain rows, where there are."""
+        raise BadValue(f"no features are made of a {self.form} release", allowed="a release of another kind")
+
+    def led_back(self, belief: Floats) -> Floats:
+        """Beliefs [row, value] about sensitive values that records show, as beliefs about true ones."""
+        return belief
+
     # --- what all of them can do
 
     def __repr__(self) -> str:
         """Without a single value: releases in memory hold secrets."""
         return f"<Release by {self.method} for {self.guarantee}: {self.rows} records, {self._shape()}>"
 
+    def _repr_html_(self) -> str:
+        """For notebooks, without a single value either."""
+        rows = [
+            ("promise", self.model.sentence()),
+            ("method", self.method),
+            ("stands against", self.against.briefly),
+            ("shape", self._shape()),
+            ("quasi-identifiers", ", ".join(attribute.name for attribute in self.quasi)),
+            ("sensitive", "none" if self.sensitive is None else self.sensitive.name),
+        ]
+        note = "Its promise is BROKEN: it must not go out." if self.broken else ""
+        return card(f"Release for {self.guarantee}: {self.rows:,} records", rows, note)
+
     @property
     def guarantee(self) -> str:
         return self.model.spec()
+
+    @property
+    def sensitive_names(self) -> tuple[str, ...]:
+        """The columns that must stay private."""
+        return () if self.sensitive is None else (self.sensitive.name, *self.besides)
+
+    def of_column(self, name: str) -> Self:
+        """The same release with one of the sensitive columns only, or with several as one (`diag*stay`)."""
+        if not self.besides and name in self.sensitive_names:
+            return self
+        single = replace(self._of_column(name), besides=())
+        return (
+            replace(single, model=self.model.for_column(name).bind(single.sensitive))
+            if self.model.says_of(name)
+            else single
+        )
 
     def people_in(self, table: Table) -> Table:
         """The people of the table who are in the release: not those who were held out of it, where that is known."""
@@ -204,7 +256,7 @@ class Published(ABC):
         wanted = np.ones(len(self.counts), dtype=np.bool_)
         for each in about_value:
             assert self.sensitive is not None
-            wanted &= each.holds(self.sensitive.labels)
+            wanted &= each.holds_for(self.sensitive)
         count = self._weigh if weighted else self._count
         return count([each for each in asked if each not in about_value], wanted)
 
@@ -221,11 +273,29 @@ class Published(ABC):
                 found.append(f"no record shows {value!r} in {each.column!r}{'; ' * bool(hint)}{hint}")
         return found
 
+    def to_features(
+        self, target: str | None = None, *, widths: bool = True, most_values: int = 50, seed: int = 0
+    ) -> Features:
+        """The release as numbers, for scikit-learn and its like: (matrix, names, target), a row for each record.
+
+        target       the column to predict, the sensitive one by default: it comes back by itself, as values
+        widths       also how wide each shown range of a number is
+        most_values  of a category: the commonest have a column each, the others share the last
+        seed         for the target, where a record shows several values of it and one must be drawn
+        Of several sensitive columns only one is there: the target, or else the first.
+        A number is the middle of what a record shows of it; a category the share of each value, 1 for a single one.
+        """
+        from oneoff.releases.features import features
+
+        name = self.sensitive.name if target is None and self.sensitive is not None else target
+        one = self if not self.besides else self.of_column(name if name in self.besides else self.sensitive_names[0])
+        return features(one.columns_shown(), name, widths=widths, most=most_values, seed=seed)
+
     def place_of(self, name: str) -> int:
         """Which of the quasi-identifiers has this name."""
         names = [attribute.name for attribute in self.quasi]
         if name not in names:
-            known = names if self.sensitive is None else [*names, self.sensitive.name]
+            known = [*names, *self.sensitive_names]
             raise UnknownColumn(
                 f"the release has no column {name!r}", allowed=listing(known), hint=nearest(name, known)
             )
@@ -237,6 +307,10 @@ class Published(ABC):
     def _labels_of(self, name: str) -> npt.NDArray[Any]:
         if self.sensitive is not None and self._is_sensitive(name):
             return self.sensitive.labels
+        if name in self.besides:
+            beside = self._of_column(name).sensitive
+            assert beside is not None
+            return beside.labels
         return self.labels_shown(self.place_of(name))
 
     def write(
@@ -276,6 +350,7 @@ def of_people(table: Table, person: Ints) -> dict[str, Any]:
         "counts": table.counts,
         "links": np.argsort(person),
         "origin": table.origin,
+        "besides": table.besides,
     }
 
 
@@ -283,6 +358,14 @@ def with_values(table: Table, person: Ints) -> dict[str, Any]:
     """The same for a release whose records show true sensitive values, and the columns that travel with them."""
     kept = None if table.kept is None else table.kept[person]
     return of_people(table, person) | {"values": table.values[person], "keep": table.keep, "kept": kept}
+
+
+def with_column(columns: ValueColumns, name: str) -> dict[str, Any]:
+    """What becomes of a release whose records show true values, when it is seen with one sensitive column only."""
+    own = columns.of_column(name)
+    assert own.sensitive is not None
+    counts = np.bincount(own.values, minlength=own.sensitive.size).astype(np.int64)
+    return own._asdict() | {"counts": counts}
 
 
 def renamed(attribute: Attribute, known: Attribute) -> Codes:

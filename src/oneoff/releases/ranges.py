@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -75,9 +75,9 @@ class Ranges(Cells):
         return low, high
 
     @classmethod
-    def around(cls, attribute: Attribute, members: Ragged) -> Ranges:
+    def around(cls, attribute: Attribute, members: Ragged) -> Self:
         first = members.start[:-1]
-        return Ranges(np.minimum.reduceat(members.items, first), np.maximum.reduceat(members.items, first))
+        return cls(np.minimum.reduceat(members.items, first), np.maximum.reduceat(members.items, first))
 
     def describe(self, attribute: Attribute) -> dict[str, Any]:
         """Single numbers of the table are not listed: ranges need only its ends."""
@@ -86,7 +86,7 @@ class Ranges(Cells):
         return {"type": type_name(attribute), "domain": plain(attribute.labels[[0, -1]])}
 
     @classmethod
-    def read(cls, described: dict[str, Any], frame: pyarrow.Table) -> tuple[Attribute, Ranges]:
+    def read(cls, described: dict[str, Any], frame: pyarrow.Table) -> tuple[Attribute, Self]:
         from oneoff.releases.columns import array
 
         name = described["name"]
@@ -95,7 +95,7 @@ class Ranges(Cells):
         low, high = (np.searchsorted(labels, end).astype(np.int32) for end in ends)
         if (low > high).any():
             raise ValueError(f"a range of {name!r} ends before it begins")
-        return Attribute(name, described["kind"], labels), Ranges(low, high)
+        return Attribute(name, described["kind"], labels), cls(low, high)
 
     def columns(self, attribute: Attribute, box: Codes) -> dict[str, pyarrow.Array]:
         from oneoff.releases.columns import shown
@@ -112,5 +112,5 @@ class Ranges(Cells):
     def keys(self) -> list[npt.NDArray[Any]]:
         return [self.low, self.high]
 
-    def take(self, boxes: Ints) -> Ranges:
-        return Ranges(self.low[boxes], self.high[boxes])
+    def take(self, boxes: Ints) -> Self:
+        return type(self)(self.low[boxes], self.high[boxes])

@@ -71,16 +71,34 @@ class Regression:
 
         each   what one of the people meant counts for, in every cell
         """
+        size, (all_of, weights) = self.tallies.size, self._parts(asked, each)
+        codes = [
+            _summed(counts.value, weight, width)
+            for counts, weight, width in zip(self.tallies.columns, weights, self.tallies.widths, strict=True)
+        ]
+        return Meant(_summed(self.field, all_of * size, len(self.left)), tuple(codes))
+
+    def _parts(self, asked: Mapping[int, Flags], each: Floats | None = None) -> tuple[Floats, list[Floats]]:
+        """The part of each cell that is meant, and of each column how many of them have each code of a cell."""
         size = self.tallies.size
         part = {j: self.tallies.people(j, holds) / size for j, holds in asked.items()}
         one = np.ones(len(size)) if each is None else each
-        all_of = np.prod([*part.values(), one], axis=0)
-        codes = []
+        all_of: Floats = np.prod([*part.values(), one], axis=0)
+        weights = []
         for j, counts in enumerate(self.tallies.columns):
-            other = np.prod([*(each for i, each in part.items() if i != j), one], axis=0)
-            weight = counts.count * other[counts.owner] * (asked[j][counts.value] if j in asked else 1)
-            codes.append(_summed(counts.value, weight, self.tallies.widths[j]))
-        return Meant(_summed(self.field, all_of * size, len(self.left)), tuple(codes))
+            other = np.prod([*(share for i, share in part.items() if i != j), one], axis=0)
+            weights.append(counts.count * other[counts.owner] * (asked[j][counts.value] if j in asked else 1))
+        return all_of, weights
+
+    def inside(self, asked: Mapping[int, Flags], wanted: Flags | None = None) -> Floats:
+        """How many of them are in each cell and have one of the wanted values, or any."""
+        all_of, weights = self._parts(asked)
+        if wanted is None:
+            return all_of * self.tallies.size
+        found: Floats = all_of * self.tallies.size * (self.share + self.left)[:, wanted].sum(axis=1)[self.field]
+        for counts, weight, effect in zip(self.tallies.columns, weights, self.effect, strict=True):
+            found += _summed(counts.owner, weight * effect[:, wanted].sum(axis=1)[counts.value], len(found))
+        return found
 
     def people(self, meant: Meant, wanted: Flags) -> float:
         """How many of them have one of the wanted values."""
@@ -220,7 +238,7 @@ def _features(quasi: Sequence[Attribute], tallies: ColumnTallies) -> tuple[Featu
     most, made = max(2, _MOST_FEATURES // len(quasi)), []
     for attribute, counts in zip(quasi, tallies.columns, strict=True):
         share = np.bincount(counts.value, counts.count, attribute.size) / tallies.size.sum()
-        number, line = attribute.kind == "numeric" and attribute.size > _KNOTS, np.arange(attribute.size)
+        number, line = attribute.has_order and attribute.size > _KNOTS, np.arange(attribute.size)
         if not number and attribute.size > most:
             line = np.minimum(_rank(share), most - 1)
             share = _summed(line, share, most)

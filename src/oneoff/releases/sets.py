@@ -49,7 +49,7 @@ class Sets(Cells):
         return self.code[self.start[:-1]], self.code[self.start[1:] - 1]
 
     def part(self, attribute: Attribute, asked: Condition) -> Floats:
-        true = asked.holds(attribute.labels)[self.code].astype(np.float64)
+        true = asked.holds_for(attribute)[self.code].astype(np.float64)
         return np.add.reduceat(true, self.start[:-1]) / self.lists.lengths
 
     def share_below(self, attribute: Attribute, known: Attribute, at: Ints | None = None) -> Shares:

@@ -131,7 +131,7 @@ def _read_axis(described: dict[str, Any]) -> Axis:
 
     bins = "edges" in described
     labels = labels_of(described["edges" if bins else "domain"], described["type"])
-    if len(labels) < 1 + bins or (labels[:-1] > labels[1:]).any():
+    if len(labels) < 1 + bins or (described["kind"] != "ordered" and (labels[:-1] > labels[1:]).any()):
         raise ValueError(f"the domain of {described['name']!r} is empty or out of order")
     return Axis(labels, bins)
 
@@ -161,10 +161,12 @@ def synthesize(
 
     seeded   noise from `rng`, for a run that can be repeated; it must not go out
     """
+    from oneoff.releases.columns import describe_exact, in_order
+
     drawn = _rows(network, _noisy(network, network.codes(table), rng if seeded else None), table.rows, rng)
     columns = []
     for attribute, axis, codes in zip(table.quasi, network.axes[:-1], drawn[:-1], strict=True):
-        labels, code = np.unique(axis.drawn(codes.astype(np.int32), rng), return_inverse=True)
+        labels, code = in_order(axis.drawn(codes.astype(np.int32), rng), describe_exact(attribute))
         columns.append((Attribute(attribute.name, attribute.kind, labels), code.astype(np.int32)))
     return Synthetic(
         quasi=tuple(attribute for attribute, _ in columns),

@@ -34,9 +34,26 @@ from oneoff.table.weights import MOST_APART, telling
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Tallied", "tally"]
+    from oneoff.releases.features import Columns
 
-_ROWS = (
+__all__ = [
+    "ABOUT_ROWS",
+    "Part",
+    "Tallied",
+    "counts_in_order",
+    "described_quasi",
+    "drawn_counts",
+    "entries",
+    "fitted_to",
+    "noisy_totals",
+    "plain_rows",
+    "read_shared",
+    "refuse_other_tallies",
+    "refuse_telling",
+    "tally",
+]
+
+ABOUT_ROWS = (
     "rows are not people: inside a cell every column was shuffled by itself, and values were dealt out as noisy counts "
     "of fields say; a count of equal rows says nothing about k"
 )
@@ -50,6 +67,20 @@ _WIDENED = 50  # what is unknown beside noise was estimated from fields: the few
 _UNIT = 2**30  # of a person, so that dealing is exact and the same on every machine
 
 
+@dataclass(frozen=True)
+class Part:
+    """What the counts of one of several sensitive columns are among those of all.
+
+    epsilon   the part that their noise was drawn for
+    parts     what was counted, by name, and the part of each
+    summed    how many counts with noise make one of these, where several columns were counted together
+    """
+
+    epsilon: float
+    parts: tuple[tuple[str, float], ...]
+    summed: int = 1
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Tallied(Published):
     """Cell c is part of field[c]; noisy[f, v] is how many people of field f have value v, as far as noise tells.
@@ -58,6 +89,7 @@ class Tallied(Published):
     codes, values   the plain rows; row_weight the mean weight of the cell each was drawn from
     rows_per_person   how many rows anybody has at most; noise is so many times wider than for one
     links     private: the cell of every person
+    part      what its counts are among those of several sensitive columns, which epsilon is of all together
     """
 
     form: ClassVar[str] = "tallied"
@@ -72,11 +104,17 @@ class Tallied(Published):
     values: Codes
     rows_per_person: int = 1
     row_weight: Floats | None = None
+    part: Part | None = None
 
     @property
     def of_a_row(self) -> float:
         """The epsilon of one row, which noise was drawn for."""
-        return self.epsilon / self.rows_per_person
+        return (self.epsilon if self.part is None else self.part.epsilon) / self.rows_per_person
+
+    def noise(self, wanted: int = 1) -> float:
+        """The variance of so many counts of a field together."""
+        summed = 1 if self.part is None else self.part.summed
+        return variance_of_sum(self.of_a_row, self.noisy.shape[1] * summed, wanted * summed)
 
     @property
     def rows(self) -> int:
@@ -102,7 +140,7 @@ class Tallied(Published):
     @cached_property
     def fitted(self) -> Regression:
         """What the estimates say about cells."""
-        return _fitted(self.quasi, self.tallies, self.field, self.noisy, self.of_a_row)
+        return fitted_to(self.quasi, self.tallies, self.field, self.noisy, self.noise())
 
     @property
     def prior_error(self) -> Floats:
@@ -110,7 +148,7 @@ class Tallied(Published):
         values = self.noisy.shape[1]
         if self.rows_per_person > 1:
             return np.full(values, float(self.rows))
-        return np.full(values, math.sqrt(self.fields * variance_of_sum(self.of_a_row, values)))
+        return np.full(values, math.sqrt(self.fields * self.noise()))
 
     # --- files
 
@@ -121,7 +159,7 @@ class Tallied(Published):
     def microdata(self, seed: int | None = None) -> pyarrow.Table:
         """Other plain rows from the same counts, for multiple imputation."""
         rng = np.random.default_rng(seed)  # noqa: TID251 - anybody may draw from what is public
-        codes, values, cell = plain_rows(self.fitted, rng)
+        codes, (values,), cell = plain_rows([self.fitted], rng)
         return self._plain(codes, values, None if self.weights is None else self.weights.mean[cell])
 
     def _plain(self, codes: Codes, values: Codes, weight: Floats | None) -> pyarrow.Table:
@@ -136,6 +174,14 @@ class Tallied(Published):
             columns[self.weights.name] = pa.array(weight)
         return pa.table(columns)
 
+    def columns_shown(self, *, plain: bool = False) -> Columns:
+        """Records are plain rows."""
+        from oneoff.releases.features import Exactly
+
+        assert self.sensitive is not None
+        quasi = {a.name: (a, Exactly(self.codes[:, j])) for j, a in enumerate(self.quasi)}
+        return {**quasi, self.sensitive.name: (self.sensitive, Exactly(self.values))}
+
     def public_files(self) -> dict[str, pyarrow.Table]:
         import pyarrow as pa
 
@@ -149,7 +195,7 @@ class Tallied(Published):
         }
         if self.weights is not None:
             cells["weight"] = self.weights.mean
-        field, value = np.divmod(np.arange(self.noisy.size), self.noisy.shape[1])
+        field, value = entries(self.noisy)
         counts = {
             "field": pa.array(field),
             "value": shown(self.sensitive, value),
@@ -164,57 +210,54 @@ class Tallied(Published):
 
     def describe_form(self) -> dict[str, Any]:
         return {
-            "quasi": [_described(attribute) for attribute in self.quasi],
+            "quasi": [described_quasi(attribute) for attribute in self.quasi],
             "cells": self.tallies.groups,
             "fields": self.fields,
             "epsilon": self.epsilon,
             **({} if self.rows_per_person == 1 else {"rows_per_person": self.rows_per_person}),
-            "noise": _NOISE[sensitivity(self.noisy.shape[1])] + _WIDER * (self.rows_per_person > 1),
+            "noise": self.said_of_noise(),
             "prior_is": "noisy",
-            "microdata": _ROWS,
+            "microdata": ABOUT_ROWS,
         }
+
+    def said_of_noise(self) -> str:
+        return _NOISE[sensitivity(self.noisy.shape[1])] + _WIDER * (self.rows_per_person > 1)
 
     @classmethod
     def assemble(
         cls, common: dict[str, Any], described: dict[str, Any], frames: Mapping[str, pyarrow.Table]
-    ) -> Tallied:
-        from oneoff.releases.columns import codes, numbers, read_values, whole_numbers
+    ) -> Published:
+        from oneoff.releases.columns import read_values, whole_numbers
 
+        if "counted" in described:
+            from oneoff.releases.tallied_each import TalliedEach
+
+            return TalliedEach.assemble(common, described, frames)
         cells, plain = frames["cells.parquet"], frames["microdata.parquet"]
-        size, field = whole_numbers(cells, "people"), whole_numbers(cells, "field", cells.num_rows)
-        if len(size) != int(described["cells"]) or (size < 1).any():
-            raise ValueError("cells.parquet does not list the cells that release.json speaks of")
-        quasi, tallies = read_tallies(described["quasi"], frames["columns.parquet"], size)
-        columns = [codes(plain[attribute.name].combine_chunks(), attribute.labels) for attribute in quasi]
-        weight = described.get("weight")
+        shared = read_shared(described, frames)
         release = Tallied(
             **common,
-            weights=None if weight is None else read_weights(weight, numbers(cells, "weight")),
-            row_weight=None if weight is None else numbers(plain, str(weight["name"])),
-            quasi=quasi,
-            tallies=tallies,
-            field=field,
+            **shared,
+            field=whole_numbers(cells, "field", cells.num_rows),
             noisy=_read_counts(frames["counts.parquet"], common["sensitive"], int(described["fields"])),
             epsilon=float(described["epsilon"]),
-            rows_per_person=_most_rows(described),
-            codes=np.stack(columns, axis=1),
             values=read_values(common["sensitive"], plain),
         )
-        release._refuse_other_rows()
+        release.refuse_other_rows()
         return release
 
-    def _refuse_other_rows(self) -> None:
+    def refuse_other_rows(self) -> None:
         """The plain rows have the columns of the cells, fields are numbered as counts are, and totals add these up."""
         if not np.array_equal(self.counts, noisy_totals(self.noisy, self.rows)):
             raise ValueError("the prior in release.json is not that of counts.parquet")
-        if not 0 <= int(self.field.min()) <= int(self.field.max()) == self.fields - 1 or (self.people == 0).any():
-            raise ValueError("cells.parquet and counts.parquet do not have the same fields")
+        self.refuse_other_fields()
+        refuse_other_tallies(self.quasi, self.tallies, self.codes)
         if self.weights is not None and self.row_weight is not None:
             self.weights.refuse_other(self.row_weight, self.tallies.size)
-        for j, counts in enumerate(self.tallies.columns):
-            found = np.bincount(counts.value, weights=counts.count, minlength=self.quasi[j].size)
-            if not np.array_equal(np.bincount(self.codes[:, j], minlength=self.quasi[j].size), found):
-                raise ValueError(f"microdata.parquet and columns.parquet disagree about {self.quasi[j].name!r}")
+
+    def refuse_other_fields(self) -> None:
+        if not 0 <= int(self.field.min()) <= int(self.field.max()) == self.fields - 1 or (self.people == 0).any():
+            raise ValueError("cells.parquet and counts.parquet do not have the same fields")
 
     # --- counting
 
@@ -223,6 +266,10 @@ class Tallied(Published):
         raw, spread = self._estimate(holds, wanted, np.ones(len(size)))
         most = meant_between([size, *self._having(holds)], size)[1]
         return estimated(raw, math.sqrt(spread), float(most.sum()))
+
+    def inside_cells(self, asked: Sequence[Condition], wanted: Flags | None = None) -> Floats:
+        """How many people of each cell have these quasi-identifiers and, if it is said, one of the wanted values."""
+        return self.fitted.inside(self._holds(asked), wanted)
 
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """People count for what those of their cell weigh who are meant; each of them may weigh what the cell does."""
@@ -254,7 +301,7 @@ class Tallied(Published):
         Noise, chance and what the fit cannot know add up (`_spread`).
         """
         meant, number = self.fitted.meant(holds, each), int(wanted.sum())
-        drawn = variance_of_sum(self.of_a_row, self.noisy.shape[1], number)
+        drawn = self.noise(number)
         reach = self.fitted.weights(meant)
         unknown = self.fitted.unsure(meant, wanted, drawn) + self._spread(self._having(holds), wanted, each)
         spread = drawn * float(reach @ reach) + unknown * (_SHARED + _WIDENED / self.fields)
@@ -268,7 +315,7 @@ class Tallied(Published):
         meant = size * np.prod([*shares, np.ones(len(size))], axis=0)
         part, first, second = (self._by_field(meant * each**power) / people for power in range(3))
         drawn = people**2 / np.maximum(people - 1, 1) * np.maximum(second - first**2, 0) * share * (1 - share)
-        apart = self.fitted.apart(wanted, variance_of_sum(self.of_a_row, self.noisy.shape[1], int(wanted.sum())))
+        apart = self.fitted.apart(wanted, self.noise(int(wanted.sum())))
         uneven = meant * (each - np.divide(first, part, out=np.zeros(len(part)), where=part > 0)[self.field])
         differ = apart * float((people * first) ** 2 @ (1 - part) + uneven @ uneven)
         return float(drawn.sum() + differ + (_overlap(shares, size) * each**2) @ share[self.field] ** 2)
@@ -281,9 +328,17 @@ class Tallied(Published):
         found: dict[int, Flags] = {}
         for each in asked:
             j = self.place_of(each.column)
-            holds = each.holds(self.quasi[j].labels)
+            holds = each.holds_for(self.quasi[j])
             found[j] = found[j] & holds if j in found else holds
         return found
+
+
+def refuse_other_tallies(quasi: Sequence[Attribute], tallies: ColumnTallies, codes: Codes) -> None:
+    """The plain rows have the quasi-identifiers of the cells."""
+    for j, counts in enumerate(tallies.columns):
+        found = np.bincount(counts.value, weights=counts.count, minlength=quasi[j].size)
+        if not np.array_equal(np.bincount(codes[:, j], minlength=quasi[j].size), found):
+            raise ValueError(f"microdata.parquet and columns.parquet disagree about {quasi[j].name!r}")
 
 
 def _overlap(shares: Sequence[Floats], size: Floats) -> Floats:
@@ -295,21 +350,52 @@ def _overlap(shares: Sequence[Floats], size: Floats) -> Floats:
     return found
 
 
-def _described(attribute: Attribute) -> dict[str, Any]:
+def described_quasi(attribute: Attribute) -> dict[str, Any]:
     from oneoff.releases.columns import describe_exact
 
     tree = {} if attribute.hierarchy is None else {"hierarchy": attribute.hierarchy.rows()}
     return describe_exact(attribute) | tree
 
 
-def _read_counts(frame: pyarrow.Table, sensitive: Attribute, fields: int) -> Ints:
-    from oneoff.releases.columns import codes, whole_numbers
+def entries(noisy: Ints) -> tuple[Ints, Ints]:
+    """The field and the value of every count, in the order of the file."""
+    return np.divmod(np.arange(noisy.size), noisy.shape[1])
 
-    value = codes(frame["value"].combine_chunks(), sensitive.labels)
+
+def read_shared(described: Mapping[str, Any], frames: Mapping[str, pyarrow.Table]) -> dict[str, Any]:
+    """Cells with the tallies of their columns, and the plain rows but for their sensitive values."""
+    from oneoff.releases.columns import codes, numbers, whole_numbers
+
+    cells, plain, weight = frames["cells.parquet"], frames["microdata.parquet"], described.get("weight")
+    size = whole_numbers(cells, "people")
+    if len(size) != int(described["cells"]) or (size < 1).any():
+        raise ValueError("cells.parquet does not list the cells that release.json speaks of")
+    quasi, tallies = read_tallies(described["quasi"], frames["columns.parquet"], size)
+    columns = [codes(plain[attribute.name].combine_chunks(), attribute.labels) for attribute in quasi]
+    return {
+        "quasi": quasi,
+        "tallies": tallies,
+        "codes": np.stack(columns, axis=1),
+        "rows_per_person": _most_rows(described),
+        "weights": None if weight is None else read_weights(weight, numbers(cells, "weight")),
+        "row_weight": None if weight is None else numbers(plain, str(weight["name"])),
+    }
+
+
+def _read_counts(frame: pyarrow.Table, sensitive: Attribute, fields: int) -> Ints:
+    from oneoff.releases.columns import codes
+
+    return counts_in_order(frame, codes(frame["value"].combine_chunks(), sensitive.labels), fields, sensitive.size)
+
+
+def counts_in_order(frame: pyarrow.Table, value: Codes, fields: int, values: int) -> Ints:
+    """[field, value], provided that every one is there once and in order."""
+    from oneoff.releases.columns import whole_numbers
+
     field, count = whole_numbers(frame, "field", fields), whole_numbers(frame, "count")
-    if not np.array_equal(field * sensitive.size + value, np.arange(fields * sensitive.size)):
+    if len(field) != fields * values or not np.array_equal(field * values + value, np.arange(fields * values)):
         raise ValueError("counts.parquet does not list every value of every field once and in order")
-    return np.asarray(count.reshape(fields, sensitive.size))
+    return np.asarray(count.reshape(fields, values))
 
 
 def _most_rows(described: Mapping[str, Any]) -> int:
@@ -325,33 +411,43 @@ def noisy_totals(counts: Ints, people: int) -> Ints:
     return people_near(total - (total.sum() - people) / len(total), people)
 
 
-def _fitted(
-    quasi: Sequence[Attribute], tallies: ColumnTallies, field: Ints, counts: Ints, epsilon: float
+def fitted_to(
+    quasi: Sequence[Attribute], tallies: ColumnTallies, field: Ints, counts: Ints, noise: float
 ) -> Regression:
     people = np.bincount(field, weights=tallies.size).astype(np.int64)
-    return regression(
-        quasi, tallies, field, consistent(counts, people), variance_of_sum(epsilon, counts.shape[1])
-    )  # fmt: skip
+    return regression(quasi, tallies, field, consistent(counts, people), noise)
 
 
-def plain_rows(fitted: Regression, rng: np.random.Generator) -> tuple[Codes, Codes, Ints]:
-    """Rows with the tallies of every cell, and with values as the estimates say: none is ever short of a person; and
-    the cell of every row.
+def plain_rows(fitted: Sequence[Regression], rng: np.random.Generator) -> tuple[Codes, list[Codes], Ints]:
+    """Rows with the tallies of every cell, and with values as the estimates say, of each fit: none is ever short of a
+    person; and the cell of every row.
 
     Rows are dealt with cell after cell. Everybody adds to what is due of each value, and gets the one most is due of.
+    Those of another column are dealt to the people of a cell in another order, so that the columns have nothing to do
+    with each other inside a cell but what both have to do with quasi-identifiers.
     """
-    from oneoff.kernels.dealing import deal_values
-
-    tallies = fitted.tallies
+    tallies = fitted[0].tallies
     cell = np.repeat(np.arange(tallies.groups), tallies.size)
     rows = len(cell)
     columns = [tallies.expanded(j)[np.lexsort((rng.random(rows), cell))] for j in range(len(tallies.columns))]
     codes = np.stack(columns, axis=1)
+    dealt = [_dealt(fitted[0], codes, cell, rng)]
+    for other in fitted[1:]:
+        order, values = np.lexsort((rng.random(rows), cell)), np.empty(rows, dtype=np.int32)
+        values[order] = _dealt(other, codes[order], cell, rng)
+        dealt.append(values)
+    order = rng.permutation(rows)
+    return codes[order], [values[order] for values in dealt], cell[order]
+
+
+def _dealt(fitted: Regression, codes: Codes, cell: Ints, rng: np.random.Generator) -> Codes:
+    """A value for each of these rows, which are sorted by cell."""
+    from oneoff.kernels.dealing import deal_values
+
     level, effect = _in_units(fitted.share + fitted.left, 1), _in_units(np.concatenate(fitted.effect), 0)
     due = rng.integers(-_UNIT // 2, _UNIT // 2, level.shape[1])
-    values = deal_values(codes, offsets(tallies.widths), effect, level, fitted.field[cell], due, _UNIT)
-    order = rng.permutation(rows)
-    return codes[order], values[order], cell[order]
+    dealt: Codes = deal_values(codes, offsets(fitted.tallies.widths), effect, level, fitted.field[cell], due, _UNIT)
+    return dealt
 
 
 def _in_units(shares: Floats, total: int) -> Ints:
@@ -361,7 +457,7 @@ def _in_units(shares: Floats, total: int) -> Ints:
     return units
 
 
-def _refuse_telling(table: Table, cell: Codes) -> None:
+def refuse_telling(table: Table, cell: Codes) -> None:
     """A mean weight is exact: where weights were made from values, it would say what noise is there to hide."""
     told = telling(table, cell)
     if told is not None and table.weight is not None and abs(told.apart) > MOST_APART:
@@ -387,13 +483,11 @@ def tally(
 
     seeded   noise from `rng`, for a run that can be repeated; it must not go out
     """
-    _refuse_telling(table, plan.cells.group)
-    true = np.zeros((plan.fields, len(table.counts)), dtype=np.int64)
-    np.add.at(true, (plan.field_of_person, table.values), 1)
-    of_a_row = plan.epsilon / plan.rows_per_person
-    drawn = noisy(true, of_a_row, rng if seeded else None)
+    refuse_telling(table, plan.cells.group)
+    drawn = drawn_counts(table, plan, rng if seeded else None)
     tallies = tallies_of(table.quasi, table.codes, plan.cells.group)
-    codes, values, cell = plain_rows(_fitted(table.quasi, tallies, plan.field, drawn, of_a_row), rng)
+    noise = variance_of_sum(plan.of_a_row, drawn.shape[1])
+    codes, (values,), cell = plain_rows([fitted_to(table.quasi, tallies, plan.field, drawn, noise)], rng)
     weights = weights_of(table, plan.cells.group)
     return Tallied(
         quasi=table.quasi,
@@ -414,3 +508,10 @@ def tally(
         weights=weights,
         row_weight=None if weights is None else weights.mean[cell],
     )
+
+
+def drawn_counts(table: Table, plan: Tally, rng: np.random.Generator | None) -> Ints:
+    """[field, value]: how many rows, with noise for all rows of a person."""
+    true = np.zeros((plan.fields, len(table.counts)), dtype=np.int64)
+    np.add.at(true, (plan.field_of_person, table.values), 1)
+    return noisy(true, plan.of_a_row, rng)

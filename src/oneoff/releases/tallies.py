@@ -163,10 +163,10 @@ def read_tallies(
 
 
 def _read_column(described: dict[str, Any], frame: pyarrow.Table) -> tuple[Attribute, Counts]:
-    from oneoff.releases.columns import whole_numbers
+    from oneoff.releases.columns import in_order, whole_numbers
 
     encoded = frame["value"].combine_chunks().dictionary_encode()
-    labels, code = np.unique(_typed(encoded.dictionary.to_pylist(), described["type"]), return_inverse=True)
+    labels, code = in_order(_typed(encoded.dictionary.to_pylist(), described["type"]), described)
     tree = Hierarchy.from_rows(described["hierarchy"], described["name"]) if "hierarchy" in described else None
     if tree is not None:  # labels follow the leaves
         order = np.argsort(tree.leaf_codes(labels), kind="stable")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from oneoff.audit import Verdict
 from oneoff.audit.exposure import MaskedView
 from oneoff.models.adversary import Adversary
-from oneoff.report.markup import Figure, Grid, Section
+from oneoff.report.markup import Grid, Section
 from oneoff.report.plots import matching_plot
 from oneoff.report.words import percent, plain
 
@@ -17,6 +17,9 @@ _LOOKED_UP = (
     "For somebody who knows all quasi-identifiers of a person, uses each of them with some probability and looks up "
     "the records that match: how often they end up with the person's record, and with the person's value."
 )
+
+
+_GIVEN_AWAY = "What single columns and all columns together give away"
 
 
 def by_column(verdict: Verdict) -> bool:
@@ -44,7 +47,7 @@ def behind(view: MaskedView | None) -> Section | None:
     return {
         "together": _together(view) if single else None,
         "sentences": view.sentences(),
-        "matching": Figure(matching_plot(view.matching.as_dict()["curve"]), _LOOKED_UP),
+        "matching": matching_plot(view.matching.as_dict()["curve"], _LOOKED_UP),
         "columns": _columns(view) if single else None,
     }
 
@@ -61,9 +64,10 @@ def _together(view: MaskedView) -> Grid:
         ("also knows the hidden groups and the probabilities", percent(view.posterior.own), own),
     ]
     header = ("somebody who", "names the right person", "believes the true value")
-    return Grid(header, tuple(row for row in rows if row[1] or row[2]), right=(1, 2))
+    return Grid(header, tuple(row for row in rows if row[1] or row[2]), right=(1, 2), caption=_GIVEN_AWAY)
 
 
 def _columns(view: MaskedView) -> Grid:
     rows = ((plain(each.name, 40), percent(each.delta), "kept" if each.holds else "BROKEN") for each in view.columns)
-    return Grid(("column", "highest probability that a value is one person's", ""), tuple(rows), right=(1,))
+    header = ("column", "highest probability that a value is one person's", "kept")
+    return Grid(header, tuple(rows), right=(1,), caption="The promise, column by column")

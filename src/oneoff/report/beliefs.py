@@ -8,7 +8,7 @@ from oneoff.audit import Verdict
 from oneoff.errors import OneoffError
 from oneoff.models import Limits, Model, parse
 from oneoff.report.behind import by_column
-from oneoff.report.markup import Figure, Section
+from oneoff.report.markup import Section
 from oneoff.report.plots import belief_plot, ceilings_plot
 from oneoff.report.words import percent
 from oneoff.table import Attribute, Table
@@ -31,7 +31,7 @@ def nearest(verdict: Verdict) -> Section | None:
         "limit. At 1 the limit is just met. Bars to the right of the line are people for whom it is passed; "
         f"those at 2 and beyond share the last bar.{_beyond(verdict)}"
     )
-    return {"where": where, "figure": Figure(belief_plot(people["belief"], people["cap"]), caption)}
+    return {"where": where, "figure": belief_plot(people["belief"], people["cap"], caption)}
 
 
 def believed(verdict: Verdict, table: Table, model: Model | None) -> Section | None:
@@ -52,8 +52,9 @@ def believed(verdict: Verdict, table: Table, model: Model | None) -> Section | N
         [str(sensitive.labels[value]) for value in common],
         [int(table.counts[value]) / table.rows for value in common],
         [float(limits.ceiling[value]) for value in common],
+        caption,
     )
-    return {"name": sensitive.name, "figure": Figure(drawn, caption)}
+    return {"name": sensitive.name, "figure": drawn}
 
 
 def _beyond(verdict: Verdict) -> str:

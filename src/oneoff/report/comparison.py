@@ -6,11 +6,11 @@ Takes the rows as plain dicts (`Comparison.as_dict()`), since this room lies bel
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from oneoff.models.adversary import Adversary
-from oneoff.report.markup import Figure, Grid, render
+from oneoff.report.markup import Bars, Grid, render
 from oneoff.report.plots import comparison_plot
 from oneoff.report.text import grid
 from oneoff.report.words import percent, plain
@@ -18,27 +18,25 @@ from oneoff.report.words import percent, plain
 __all__ = ["comparison_html", "comparison_lines"]
 
 Row = Mapping[str, Any]
-_HEADER = (
-    "method", "count error", "mean", "loss (GCP)", "ILoss", "recognised", "learned", "worst / allowed",
-    "people above", "groups", "seconds", "stands against", "promise",
-)  # fmt: skip
-_GROUPS = _HEADER.index("groups")
-_WORDS = _HEADER.index("stands against")  # numbers before, words from here on
 _LONGEST = 800  # letters of a reason
+_ALIKE = 1.05  # errors whose ratio is below this are about equal
 
 
 def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
     """A table, then sentences that say how to read it and which row to look at."""
-    cells = [_cells(row) for row in rows if not row["refused"]]
+    rows = _labelled(rows)
+    shown = [row for row in rows if not row["refused"]]
+    header, right = _header(shown), _numbers(shown)
     return [
         f"Methods for {plain(guarantee, 200)}, side by side:",
-        *(grid([_HEADER, *cells], right=range(1, _WORDS)) if cells else ()),
+        *(grid([header, *(_cells(row, header) for row in shown)], right=right) if shown else ()),
         *_notes(rows),
     ]
 
 
 def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
     """A page with the same table and sentences, and a plot of what can be recognised and what is lost."""
+    rows = _labelled(rows)
     shown = [row for row in rows if not row["refused"]]
     return render(
         "comparison.html",
@@ -49,11 +47,20 @@ def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
     )
 
 
+def _labelled(rows: Sequence[Row]) -> list[Row]:
+    """With the promise beside the method where there are several."""
+    several = len({row["guarantee"] for row in rows}) > 1
+    return [{**row, "label": _label(row, several)} for row in rows]
+
+
 def _methods(shown: Sequence[Row]) -> Grid:
-    return Grid(_narrow(_HEADER), tuple(_narrow(_cells(row)) for row in shown), right=tuple(range(1, _WORDS - 1)))
+    header = tuple(name for name in _header(shown) if name != "groups")  # more than fits on a page
+    right = tuple(j for j, name in enumerate(header) if name not in _IN_WORDS)
+    rows = tuple(_cells(row, header) for row in shown)
+    return Grid(header, rows, right=right, caption="Methods side by side")
 
 
-def _plot(shown: Sequence[Row]) -> Figure:
+def _plot(shown: Sequence[Row]) -> Bars:
     """Every method has a line in it, with as many marks as it has numbers."""
     asked = any(row["query_error"] is not None for row in shown)
     key, lost = ("query_error", "what a typical count is off by") if asked else ("gcp", "loss (GCP)")
@@ -61,24 +68,19 @@ def _plot(shown: Sequence[Row]) -> Figure:
         lost: [row[key] for row in shown],
         "probability of recognising a person, on average": [row["recognised"] for row in shown],
     }
-    names = [f"{_label(row)}{'' if row['holds'] else ' (BROKEN)'}" for row in shown]
-    caption = "Further left is better for both."
-    without = [_label(row) for row in shown if row[key] is None]
+    names = [f"{row['label']}{'' if row['holds'] else ' (BROKEN)'}" for row in shown]
+    caption = "Shorter is better for both."
+    without = [row["label"] for row in shown if row[key] is None]
     if without:
         caption += f" There is no {lost} of {', '.join(without)}."
-    return Figure(comparison_plot(names, marks), caption)
-
-
-def _narrow(cells: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns that fit on a page."""
-    return cells[:_GROUPS] + cells[_GROUPS + 1 :]
+    return comparison_plot(names, marks, caption)
 
 
 def _notes(rows: Sequence[Row]) -> Iterator[str]:
-    yield from (f"{_label(row)}: refused. {_shortened(row['refused'])}" for row in rows if row["refused"])
+    yield from (f"{row['label']}: refused. {_shortened(row['refused'])}" for row in rows if row["refused"])
     yield from _meanings([row for row in rows if not row["refused"]])
     kept = [row for row in rows if row["holds"]]
-    yield from _least_error([row for row in kept if row["query_error"] is not None])
+    yield from _better([row for row in kept if row["query_error"] is not None])
     yield from _least_loss([row for row in kept if row["form"] == "generalized"])
     if not kept:
         yield "None of them keeps the promise in the records that would go out."
@@ -93,7 +95,8 @@ def _meanings(made: Sequence[Row]) -> Iterator[str]:
             "knows everybody's quasi-identifiers, and the hidden groups and probabilities where there are any."
         )
     yield from _about_learning(made)
-    gone = [f"{_label(row)} {row['suppressed']:,}" for row in made if row.get("suppressed")]
+    yield from _about_models([row["model"] for row in made if row["model"] is not None])
+    gone = [f"{row['label']} {row['suppressed']:,}" for row in made if row.get("suppressed")]
     if gone:
         yield f"People left out as outliers, who count as lost in full and are missing in counts: {', '.join(gone)}."
     if any(_by_column(row) for row in made):
@@ -106,7 +109,7 @@ def _meanings(made: Sequence[Row]) -> Iterator[str]:
             "A loss of 'masked' says that records show single values, but not always the true ones; ILoss (what a "
             "person loses in all quasi-identifiers together) and the count error compare it with the others."
         )
-    if any(row["form"] not in ("generalized", "masked") for row in made):
+    if any(_loss(row) == "none" for row in made):
         yield (
             "A loss of 'none' says that quasi-identifiers are shown as they are: what people have is hidden, not who "
             "they are. The count error compares it with the others."
@@ -123,6 +126,19 @@ def _about_learning(made: Sequence[Row]) -> Iterator[str]:
         + ("; in brackets, points more than for people who were held out." if compared else
            ". --hold-out 0.1 says how much of it comes from being in the release.")
     )  # fmt: skip
+
+
+def _about_models(told: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """All rows are of one table, and models of the original were asked about the same people."""
+    for each in told[:1]:
+        ((model, trained),) = each["models"].items()
+        area = "" if trained["original"]["auc"] is None else f" (AUC {trained['original']['auc']:.4f})"
+        yield (
+            f"Told right: the share of {each['tested']:,} people held out of whom a model ({model}) trained "
+            f"on the release tells {plain(each['target'])!r}. Trained on the original it tells "
+            f"{percent(trained['original']['accuracy'])}{area}; the commonest value is right for "
+            f"{percent(each['overall']['accuracy'])}."
+        )
 
 
 def _other_end(errors: Sequence[Mapping[str, float]]) -> Iterator[str]:
@@ -145,17 +161,49 @@ def _least_loss(kept: Sequence[Row]) -> Iterator[str]:
     )
 
 
-def _least_error(kept: Sequence[Row]) -> Iterator[str]:
-    """A promise about single columns is easier to keep, so the best of the others is named beside it."""
-    whole = [row for row in kept if not _by_column(row)]
-    yield from _least(
-        "query_error",
-        {
-            "Least error of count queries": kept,
-            "Least error among those whose promise is about whole records": whole,
-            "Least error among those that also stand against an insider": _insiders(kept),
-        },
-    )
+def _better(kept: Sequence[Row]) -> Iterator[str]:
+    """Which is better, among those that keep the same promise against the same adversary."""
+    promises = list(dict.fromkeys(row["guarantee"] for row in kept))
+    for promise in promises:
+        same = [row for row in kept if row["guarantee"] == promise]
+        yield from _better_for(f", for {plain(promise, 100)}" if len(promises) > 1 else "", same)
+    if len(promises) > 1:
+        yield "Not all keep the same promise: a smaller error under another promise is no gain in itself."
+
+
+def _better_for(promise: str, kept: Sequence[Row]) -> Iterator[str]:
+    """Who is cheaper because it stands against a weaker adversary is said to be no better for that."""
+    groups: dict[Adversary, list[Row]] = {}
+    for row in sorted(kept, key=lambda row: float(row["query_error"])):
+        groups.setdefault(Adversary(row["against"]), []).append(row)
+    ordered = sorted(groups, key=lambda who: -who.rank)
+    for who in ordered:
+        yield f"Against {who.briefly}{promise}: {_best_of(groups[who])}."
+    yield from _cheaper(groups[ordered[0]][0], [groups[who][0] for who in ordered[1:]])
+
+
+def _best_of(rows: Sequence[Row]) -> str:
+    """Of rows in the order of their errors, in words."""
+    best, *others = rows
+    error, off = float(best["query_error"]), f"a typical count is off by {percent(best['query_error'])}"
+    if not others:
+        return f"only {best['label']}; {off}"
+    alike = [row for row in others if float(row["query_error"]) <= error * _ALIKE]
+    if alike:
+        names = ", ".join(row["label"] for row in alike)
+        return f"{best['label']} and {names} are about equal; {off} with the first"
+    second = others[0]
+    return f"{best['label']} is best; {off}, with the next, {second['label']}, by {percent(second['query_error'])}"
+
+
+def _cheaper(strongest: Row, weaker: Sequence[Row]) -> Iterator[str]:
+    cheaper = [row for row in weaker if row["query_error"] < strongest["query_error"]]
+    if cheaper:
+        names = ", ".join(f"{row['label']} ({percent(row['query_error'])})" for row in cheaper)
+        yield (
+            f"Off by less than {strongest['label']} ({percent(strongest['query_error'])}), but against less: {names}. "
+            "That is better only if nobody stronger is to be feared."
+        )
 
 
 def _insiders(kept: Sequence[Row]) -> list[Row]:
@@ -174,40 +222,85 @@ def _least(key: str, among: Mapping[str, Sequence[Row]]) -> Iterator[str]:
 
 def _named(row: Row, key: str) -> str:
     return (
-        f"{_label(row)}, {percent(row[key])}; people are recognised with {percent(row['recognised'])} on average, and "
+        f"{row['label']}, {percent(row[key])}; people are recognised with {percent(row['recognised'])} on average, and "
         f"it stands against {Adversary(row['against']).briefly}"
     )
 
 
-def _label(row: Row) -> str:
-    return plain(" ".join([row["method"], *(f"{name}={value}" for name, value in row["options"].items())]), 60)
+def _label(row: Row, promise: bool) -> str:
+    method = " ".join([row["method"], *(f"{name}={value}" for name, value in row["options"].items())])
+    return plain(f"{method}, {row['guarantee']}" if promise else method, 100 if promise else 60)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    return (
-        _label(row),
-        *(("", "") if row["count_error"] is None else (percent(row["count_error"][key]) for key in ("median", "mean"))),
-        percent(row["gcp"])
-        if row["form"] in ("generalized", "tallied")
-        else row["form"]
-        if row["form"] in ("masked", "synthetic")
-        else "none",
-        "" if row["iloss"] is None else f"{row['iloss']:.3f}",
-        percent(row["recognised"]),
-        _learned(row),
-        f"{row['worst']:.4g}{'*' * _by_column(row)} / {row['allowed']:.4g}",
-        percent(row["share_above"]),
-        "none" if row["groups"] is None else f"{row['groups']:,}",
-        f"{row['seconds']:.2f}",
-        row["against"],
-        "kept" if row["holds"] else "BROKEN",
-    )
+# --- cells
+
+
+def _header(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Columns that somebody asked for stand only where somebody did."""
+    asked = {
+        "workload": any(row["workload_error"] is not None for row in rows),
+        "told right": any(row["model"] is not None for row in rows),
+        "AUC": any(_scores(row).get("auc") is not None for row in rows),
+    }
+    return tuple(name for name in _CELLS if asked.get(name, True))
+
+
+def _numbers(rows: Sequence[Row]) -> tuple[int, ...]:
+    return tuple(j for j, name in enumerate(_header(rows)) if name not in _IN_WORDS)
+
+
+def _cells(row: Row, header: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_CELLS[name](row) for name in header)
+
+
+def _count_error(row: Row, key: str) -> str:
+    return "" if row["count_error"] is None else percent(row["count_error"][key])
+
+
+def _workload(row: Row) -> str:
+    """The median; of sums, where there are any, or else of counts."""
+    asked = row["workload_error"]
+    if asked is None:
+        return ""
+    return percent(asked["median"] if "median" in asked else (asked["sum"] or asked["count"])["median"])
+
+
+def _scores(row: Row) -> Mapping[str, Any]:
+    """Of the model that was trained on the release."""
+    return {} if row["model"] is None else next(iter(row["model"]["models"].values()))["release"]
+
+
+def _loss(row: Row) -> str:
+    if row["form"] in ("generalized", "tallied"):
+        return percent(row["gcp"])
+    return str(row["form"]) if row["form"] in ("masked", "synthetic") else "none"
 
 
 def _learned(row: Row) -> str:
     if row["learned"] is None:
         return ""
     return percent(row["learned"]) if row["added"] is None else f"{percent(row['learned'])} ({100 * row['added']:+.1f})"
+
+
+_CELLS: dict[str, Callable[[Row], str]] = {
+    "method": lambda row: row["label"],
+    "count error": lambda row: _count_error(row, "median"),
+    "mean": lambda row: _count_error(row, "mean"),
+    "workload": _workload,
+    "told right": lambda row: "" if row["model"] is None else percent(_scores(row)["accuracy"]),
+    "AUC": lambda row: "" if _scores(row).get("auc") is None else f"{_scores(row)['auc']:.4f}",
+    "loss (GCP)": _loss,
+    "ILoss": lambda row: "" if row["iloss"] is None else f"{row['iloss']:.3f}",
+    "recognised": lambda row: percent(row["recognised"]),
+    "learned": _learned,
+    "worst / allowed": lambda row: f"{row['worst']:.4g}{'*' * _by_column(row)} / {row['allowed']:.4g}",
+    "people above": lambda row: percent(row["share_above"]),
+    "groups": lambda row: "none" if row["groups"] is None else f"{row['groups']:,}",
+    "seconds": lambda row: f"{row['seconds']:.2f}",
+    "stands against": lambda row: row["against"],
+    "promise": lambda row: "kept" if row["holds"] else "BROKEN",
+}
+_IN_WORDS = ("method", "stands against", "promise")  # the others are numbers
 
 
 def _by_column(row: Row) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oneoff.report.markup import Figure, Grid, Section
-from oneoff.report.plots import MOST_BARS, error_plot, loss_plot
+from oneoff.report.markup import Bars, Figure, Grid, Section
+from oneoff.report.plots import MOST_BARS, error_plot, loss_plot, size_error_plot
 from oneoff.report.words import percent, without_boxes
 from oneoff.utility import CountErrors, Masking, Utility
 
@@ -39,9 +39,10 @@ def costs(utility: Utility) -> Section:
     blurred = _measures(utility) if utility.masking is None else _masking_measures(utility.masking)
     return {
         "sentence": utility.sentence(),
+        "by_size": _by_size(utility.count_error) if utility.count_error and utility.count_error.by_size else None,
         "counts": None if utility.count_error is None else _counts(utility.count_error),
         "figure": _figure(utility) if utility.per_attribute and not without_boxes(utility) else None,
-        "measures": Grid(_HEADER, (*counted, *blurred), right=(1,)),
+        "measures": Grid(_HEADER, (*counted, *blurred), right=(1,), caption="What was lost, by every measure"),
     }
 
 
@@ -50,17 +51,26 @@ def _counts(errors: CountErrors) -> Figure:
         f"How many of {errors.queries:,} test counts are off by at most so much; further to the left is better. "
         f"The table itself would be off by 0%; the broken line is that of {errors.other_end}."
     )
-    return Figure(error_plot({"this release": errors.spread, "overall distribution": errors.overall_spread}), caption)
+    return error_plot({"this release": errors.spread, "overall distribution": errors.overall_spread}, caption)
 
 
-def _figure(utility: Utility) -> Figure:
+def _by_size(errors: CountErrors) -> Bars:
+    """Small counts are off by more, of what they are."""
+    caption = (
+        "What a count is off by in the median, by how many people it means: shorter is better. A bar of full length is "
+        f"off by 100% or more; the grey one is that of {errors.other_end}."
+    )
+    return size_error_plot(errors.by_size, caption)
+
+
+def _figure(utility: Utility) -> Bars:
     attributes = len(utility.per_attribute)
     more = f" The {MOST_BARS} most blurred of {attributes:,} attributes." if attributes > MOST_BARS else ""
     if utility.masking is not None:
         caption = f"H{_MOVED[1:]}, on average for each attribute."
-        return Figure(loss_plot(utility.per_attribute, _MOVED), f"{caption}{more}")
+        return loss_plot(utility.per_attribute, f"{caption}{more}", _MOVED)
     caption = "How much each attribute is blurred: 0% shows exact values, 100% only the whole domain."
-    return Figure(loss_plot(utility.per_attribute), f"{caption}{more}")
+    return loss_plot(utility.per_attribute, f"{caption}{more}")
 
 
 def _count_errors(lost: CountErrors) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,16 @@ import numpy as np
 from oneoff.audit import Verdict
 from oneoff.audit.attack import Attack
 from oneoff.audit.attacks.finding import ByValue
-from oneoff.errors import listing
-from oneoff.models import Model
+from oneoff.errors import OneoffError, listing
+from oneoff.models import Model, parse
 from oneoff.models.adversary import Adversary
+from oneoff.report.advice import advice
 from oneoff.report.behind import behind, by_column, column_tiles, hides_groups
 from oneoff.report.beliefs import believed, nearest
+from oneoff.report.columns import columns_kept
 from oneoff.report.costs import cost_tiles, costs, count_tiles
-from oneoff.report.markup import Figure, Grid, Section, render
+from oneoff.report.markup import Bars, Grid, Section, render
+from oneoff.report.patient import patient_sentence
 from oneoff.report.plots import group_size_plot
 from oneoff.report.words import (
     checked_against,
@@ -32,9 +36,9 @@ from oneoff.report.words import (
     what_it_means,
 )
 from oneoff.table import Table
-from oneoff.utility import Utility
+from oneoff.utility import Shape, Utility
 
-__all__ = ["report_html"]
+__all__ = ["About", "promise_of", "report_html"]
 
 _REACHED = {
     "group": "A group is a set of people whose records look the same in the release. “Reached” is the strongest level "
@@ -58,23 +62,44 @@ _AFTERWARDS = {
     "record": " After, it is everybody whose record could be the person's.",
 }
 
+_RECOGNISED = "Risk of being recognised, in the table and in the release"
 _MOST_VALUES = 60  # whose rates are listed
 
 
+@dataclass(frozen=True)
+class About:
+    """What a page is about: the name of the table, empty where it has none, the day, and the version of oneoff."""
+
+    name: str = ""
+    day: str = ""
+    version: str = ""
+
+
 def report_html(
-    summary: Mapping[str, Any], verdict: Verdict, utility: Utility, table: Table, *, model: Model | None = None
+    summary: Mapping[str, Any],
+    verdict: Verdict,
+    utility: Utility,
+    table: Table,
+    *,
+    model: Model | None = None,
+    shape: Shape | None = None,
+    about: About | None = None,
 ) -> str:
     """The page for one release.
 
     summary  what `Outcome.as_dict()` says: method, guarantee, reason, seconds, notices
     model    the promise itself, for the ceilings of each value; by default it is read from the text of the guarantee
+    shape    what became of columns and of pairs of them; without it the page is silent about that
     """
     shown, lost = readable_verdict(verdict), readable_utility(utility)
+    single, own = _worst_column(shown, table, model)
     return render(
         "report.html",
         title=f"Release report: {shown.guarantee}",
-        headline=_headline(shown, lost),
+        about=_about(about or About(), shown, table),
+        headline=_headline(shown, lost, promise_of(model, shown, table)),
         costs=costs(lost),
+        shape=None if shape is None else columns_kept(shape),
         promised=_promised(shown),
         checked=_checked(shown, table),
         attacks=_attacks(shown),
@@ -82,25 +107,115 @@ def report_html(
         behind=behind(shown.masked),
         risk=_risk(shown, table),
         nearest=nearest(shown),
-        believed=believed(shown, table, model),
+        believed=believed(_of_worst(shown), single, own),
+        several=_several(shown, lost),
         levels=_levels(shown),
+        next=advice(summary, shown, lost, table),
         unsaid=_unsaid(shown, table),
         made=_made(summary, table),
     )
 
 
-def _headline(verdict: Verdict, utility: Utility) -> Section:
+def _worst_column(verdict: Verdict, table: Table, model: Model | None) -> tuple[Table, Model | None]:
+    """Of several sensitive columns, the one to be drawn."""
+    if not table.besides or not verdict.column:
+        return table, model
+    single = table.of_column(verdict.column)
+    return single, None if model is None else model.for_column(verdict.column).bind(single.sensitive)
+
+
+def _of_worst(verdict: Verdict) -> Verdict:
+    return verdict.columns.get(verdict.column, verdict)
+
+
+def _several(verdict: Verdict, utility: Utility) -> Section | None:
+    """Each of several sensitive columns, and what knowing one of them tells about another."""
+    if not verdict.columns:
+        return None
+    header = ("sensitive column", "promise", "worst belief", "allowed", "a typical count is off by", "")
+    rows = tuple(_column_row(name, each, utility.columns.get(name)) for name, each in verdict.columns.items())
+    return {
+        "columns": Grid(header, rows, right=(2, 3, 4)),
+        "knowing": [each.sentence() for each in verdict.knowing],
+    }
+
+
+def _column_row(name: str, verdict: Verdict, lost: Utility | None) -> tuple[str, ...]:
+    counted = None if lost is None else lost.count_error
+    return (
+        plain(name, 40),
+        plain(verdict.guarantee, 80),
+        f"{verdict.worst:.4g}",
+        f"{verdict.witness.allowed:.4g}",
+        "" if counted is None else percent(counted.median),
+        "kept" if verdict.holds else "BROKEN",
+    )
+
+
+def _about(about: About, verdict: Verdict, table: Table) -> Section:
+    people = f"{table.rows:,} people" if table.person is None else f"{table.rows:,} rows of {table.people:,} people"
+    made = f"oneoff {about.version}" if about.version else ""
+    return {"name": about.name, "facts": [fact for fact in (people, about.day, made, verdict.guarantee) if fact]}
+
+
+def promise_of(model: Model | None, verdict: Verdict, table: Table) -> str:
+    """What was promised, in words a patient would understand; where it cannot be had again, in those of the verdict."""
+    try:
+        promised = model or parse(verdict.guarantee)
+    except OneoffError:  # e.g. ceilings from a file that is elsewhere now
+        return " ".join(_capital(part.sentence) for part in verdict.parts)
+    known = [attribute.name for attribute in table.quasi]
+    return patient_sentence(promised, known, table.sensitive_names, verdict.against, verdict.epsilon)
+
+
+def _capital(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
+def _headline(verdict: Verdict, utility: Utility, promise: str) -> Section:
     answer, kind = _answer(verdict)
     return {
-        "guarantee": verdict.guarantee,
-        "promises": [f"{part.sentence[:1].upper()}{part.sentence[1:]}." for part in verdict.parts],
+        "promise": promise,
         "answer": answer,
         "kind": kind,
         "sentence": verdict.sentence(),
-        "remarks": list(verdict.remarks),
         "problems": verdict.problems,
+        "useful": list(_useful(utility)),
+        "gained": list(_gained(verdict)),
         "tiles": _tiles(verdict, utility),
     }
+
+
+def _useful(utility: Utility) -> Iterator[str]:
+    """What a recipient can still do, in a sentence or two."""
+    errors = utility.count_error
+    if errors is None:
+        yield utility.sentence()
+        return
+    if errors.usual is not None:
+        yield f"{errors.usual.sentence()[:-1]}, nine of ten by no more than {percent(errors.usual.most)}."
+    yield (
+        f"A typical count is off by {percent(errors.median)}; who knew only the overall distribution would be off by "
+        f"{percent(errors.overall_median)}."
+    )
+
+
+def _gained(verdict: Verdict) -> Iterator[str]:
+    """What somebody finds out about people in the release, and about people outside it."""
+    before, after = verdict.risk_before, verdict.risk_after
+    was = "" if before is None else f" In the table itself it is {percent(before.highest)}."
+    yield f"The chance to recognise the most exposed person is {percent(after.highest)} at most.{was}"
+    finding = verdict.learned
+    if finding is not None:
+        yield f"Who learns from the release names the value of {finding.brief()}."
+        if finding.control is None:
+            yield "Nobody was held out, so what being in it adds was not measured."
+    exceeding = [attack for attack in verdict.attacks if attack.exceeds]
+    if exceeding:
+        yield (
+            f"Attacks that know the method are right more often than allowed: {len(exceeding)} of "
+            f"{len(verdict.attacks)}."
+        )
 
 
 def _answer(verdict: Verdict) -> tuple[str, str]:
@@ -134,9 +249,11 @@ def _tiles(verdict: Verdict, utility: Utility) -> Iterator[tuple[str, str]]:
 
 
 def _promised(verdict: Verdict) -> Section:
-    header = ("promise", "promised", "reached", "people above", "")
+    header = ("promise", "promised", "reached", "people above", "kept")
+    rows = tuple(promise_row(part) for part in verdict.parts)
     return {
-        "parts": Grid(header, tuple(promise_row(part) for part in verdict.parts), right=(1, 2, 3)),
+        "sentences": [_capital(part.sentence) for part in verdict.parts],
+        "parts": Grid(header, rows, right=(1, 2, 3), caption="Each promise, and the level that was reached"),
         "note": _REACHED[_crowd(verdict)],
     }
 
@@ -160,15 +277,17 @@ def _checked(verdict: Verdict, table: Table) -> Section:
         "known": one if by_column(verdict) else f"exact values of {names}",
         "meaning": what_it_means(verdict),
         "left_open": left_open(verdict),
+        "remarks": list(verdict.remarks),
     }
 
 
 def _attacks(verdict: Verdict) -> Section | None:
     if not verdict.attacks:
         return None
-    header = ("attack", "guesses", "right", "by counts alone", "allowed", "times allowed", "")
+    header = ("attack", "guesses", "right", "by counts alone", "allowed", "times allowed", "beyond")
+    rows = tuple(_attack_row(attack) for attack in verdict.attacks)
     return {
-        "tried": Grid(header, tuple(_attack_row(attack) for attack in verdict.attacks), right=(1, 2, 3, 4, 5)),
+        "tried": Grid(header, rows, right=(1, 2, 3, 4, 5), caption="Attacks that were tried"),
         "sentences": [attack.sentence() for attack in verdict.attacks],
     }
 
@@ -181,8 +300,13 @@ def _learned(verdict: Verdict) -> Section | None:
     header = ("people with", "in the release", "named rightly", "outside", "named rightly")
     return {
         "sentence": finding.sentence(),
-        "warnings": [f"{warning[:1].upper()}{warning[1:]}." for warning in finding.warnings],
-        "named": Grid(header, tuple(_value_row(each) for each in finding.values[:_MOST_VALUES]), right=(1, 2, 3, 4)),
+        "warnings": [_capital(warning) for warning in finding.warnings],
+        "named": Grid(
+            header,
+            tuple(_value_row(each) for each in finding.values[:_MOST_VALUES]),
+            right=(1, 2, 3, 4),
+            caption="How often people with each value are named rightly",
+        ),
         "left_out": max(0, len(finding.values) - _MOST_VALUES),
     }
 
@@ -207,12 +331,12 @@ def _attack_row(attack: Attack) -> tuple[str, ...]:
 def _risk(verdict: Verdict, table: Table) -> Section:
     rows = risk_rows(verdict.risk_before, verdict.risk_after, masked=verdict.masked is not None)
     return {
-        "measures": Grid(("", "original table", "release"), tuple(rows), right=(1, 2)),
+        "measures": Grid(("risk", "original table", "release"), tuple(rows), right=(1, 2), caption=_RECOGNISED),
         "sizes": _sizes(verdict, table),
     }
 
 
-def _sizes(verdict: Verdict, table: Table) -> Figure | None:
+def _sizes(verdict: Verdict, table: Table) -> Bars | None:
     """Nothing where a crowd does not hide who people are: a bucket, values drawn by chance, or hidden groups of people
     who may stand out by several columns."""
     after, crowd = verdict.per_person().get("group_size"), _crowd(verdict)
@@ -222,9 +346,9 @@ def _sizes(verdict: Verdict, table: Table) -> Figure | None:
     classes = table.look_alikes
     caption = (
         "People by the size of the group they are in. Before, a group is everybody with exactly the same "
-        f"quasi-identifiers; people further to the left are easier to recognise.{_AFTERWARDS[crowd]}"
+        f"quasi-identifiers; people further up are easier to recognise.{_AFTERWARDS[crowd]}"
     )
-    return Figure(group_size_plot(np.bincount(classes)[classes], after), caption)
+    return group_size_plot(np.bincount(classes)[classes], after, caption)
 
 
 def _levels(verdict: Verdict) -> Section:
@@ -233,7 +357,7 @@ def _levels(verdict: Verdict) -> Section:
     return {
         "groups": "hidden groups" if hides_groups(verdict) else "same groups",
         "columns": " But for k-anonymity, none of it is about all columns together." if single else "",
-        "reached": Grid(header, tuple(_level_rows(verdict)), right=(1,)),
+        "reached": Grid(header, tuple(_level_rows(verdict)), right=(1,), caption="Level of every promise"),
     }
 
 
@@ -245,7 +369,7 @@ def _level_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
 
 
 def _unsaid(verdict: Verdict, table: Table) -> Section:
-    kept = listing(plain(attribute.name, 40) for attribute in table.keep) if table.keep else ""
+    kept = listing(plain(each.name, 40) for each in table.keep if each.name not in table.besides)
     return {"kept": kept, "left_open": left_open(verdict)}
 
 

@@ -69,7 +69,8 @@ def _brief(verdict: Verdict) -> Iterator[str]:
     if verdict.unjudged:
         return
     yield from _problems(verdict, _FEW)
-    yield from [remark for remark in verdict.remarks if remark != LEARNT][:1]  # the others with all that was measured
+    first = 2 if verdict.knowing else 1  # the others with all that was measured
+    yield from [remark for remark in verdict.remarks if remark != LEARNT][:first]
     yield ""
     yield from itertools.islice(_promised(verdict), _FEW)
     if len(verdict.parts) > _FEW:
@@ -78,7 +79,8 @@ def _brief(verdict: Verdict) -> Iterator[str]:
         yield _certain(verdict)
     yield _recognised(verdict)
     if verdict.learned is not None:
-        yield f"Who learns from the release itself names the value of {verdict.learned.brief()}."
+        value = repr(verdict.learned.column) if verdict.learned.column else "the value"
+        yield f"Who learns from the release itself names {value} of {verdict.learned.brief()}."
 
 
 def _promised(verdict: Verdict) -> Iterator[str]:
@@ -113,6 +115,10 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     yield from verdict.remarks
     yield ""
     yield from _promises(verdict)
+    if verdict.knowing:
+        yield ""
+        yield "What knowing one sensitive column of a person tells about another, of which nothing is promised:"
+        yield from (f"  - {each.sentence()}" for each in verdict.knowing)
     if verdict.attacks:
         yield ""
         yield from _attacks(verdict)
@@ -174,7 +180,11 @@ def _attacks(verdict: Verdict) -> Iterator[str]:
 
 
 def _learned(finding: Finding) -> Iterator[str]:
-    yield "What somebody finds out who learns from the release itself which values go with which quasi-identifiers:"
+    about = f" (of {finding.column!r}, most)" if finding.column else ""
+    yield (
+        "What somebody finds out who learns from the release itself which values go with which quasi-identifiers"
+        f"{about}:"
+    )
     yield f"  - {finding.sentence()}"
     yield from (f"  - {warning[:1].upper()}{warning[1:]}." for warning in finding.warnings)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from oneoff.audit.verdict import PartVerdict, Verdict
+from oneoff.card import plain
 from oneoff.models.adversary import Adversary
 from oneoff.table.classes import SMALL, Risk
 from oneoff.utility import Utility
@@ -31,7 +32,6 @@ __all__ = [
 ]
 
 _WIDTH = 60
-_JOINERS = "\u200c\u200d"  # invisible, but some scripts cannot be written without them
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,6 @@ def left_open(verdict: Verdict) -> str:
         return f"{Adversary.NOBODY.unchecked} The attacks on this page were tried; there may be better ones."
     claimed = verdict.stands_against if verdict.holds else ""
     return verdict.against.left_open(claimed or Adversary.NOBODY)
-
-
-def plain(text: object, width: int = _WIDTH) -> str:
-    """A label that can be shown: one line, no control characters, cut to `width`."""
-    head = str(text)[: width + 1]
-    shown = "".join(c if c.isprintable() or c in _JOINERS else (" " if c.isspace() else "\ufffd") for c in head)
-    return shown if len(shown) <= width else f"{shown[: width - 1]}…"
 
 
 def distinct(labels: Iterable[object], width: int = _WIDTH) -> list[str]:

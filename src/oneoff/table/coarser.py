@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +12,24 @@ from oneoff.table.arrays import Ints
 from oneoff.table.hierarchy import Hierarchy, label_texts
 from oneoff.table.table import Attribute, Table
 
-__all__ = ["with_level", "with_other"]
+__all__ = ["in_each_column", "with_level", "with_other"]
 
 OTHER = "(other)"  # what rare values are called
+
+
+def in_each_column(table: Table, coarser: Callable[[Table, int], Table], given: int) -> Table:
+    """Fewer values of every sensitive column that such a change is for; where there is none, the reason why."""
+    if not table.besides:
+        return coarser(table, given)
+    refused: list[BadValue] = []
+    for name in table.sensitive_names:
+        try:
+            table = table.with_column(coarser(table.of_column(name), given))
+        except BadValue as error:
+            refused.append(error)
+    if len(refused) == len(table.sensitive_names):
+        raise refused[0]
+    return table
 
 
 def with_level(table: Table, level: int) -> Table:

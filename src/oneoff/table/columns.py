@@ -15,6 +15,7 @@ from oneoff.errors import BadValue
 from oneoff.table.arrays import Codes, Flags
 from oneoff.table.encode import encode
 from oneoff.table.hierarchy import Hierarchy, label_texts
+from oneoff.table.orders import ranks_in
 from oneoff.table.table import MISSING_LABEL, Attribute, Kind, Table
 
 __all__ = [
@@ -54,7 +55,8 @@ def dictionary_array(column: Any) -> Any:
     combined = chunked.combine_chunks()
     array = combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
     if pa.types.is_string_view(array.dictionary.type):  # few Arrow functions know this layout
-        return pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(pa.large_string()))
+        texts = array.dictionary.cast(pa.large_string())
+        return pa.DictionaryArray.from_arrays(array.indices, texts, ordered=array.type.ordered)
     return array
 
 
@@ -71,7 +73,7 @@ def nulls_for(column: Any, na: Sequence[str]) -> Any:
     if values is encoded.dictionary:
         return column
     if pa.types.is_dictionary(column.type):
-        return pa.DictionaryArray.from_arrays(encoded.indices, values)
+        return pa.DictionaryArray.from_arrays(encoded.indices, values, ordered=column.type.ordered)
     return values.take(encoded.indices)
 
 
@@ -89,7 +91,10 @@ def _without_texts(values: Any, texts: Sequence[str]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column as codes over its distinct values in no particular order; -1 where the value is missing."""
+    """A column as codes over its distinct values in no particular order; -1 where the value is missing.
+
+    order   of ordered categories: all that may occur, from the least on
+    """
 
     name: str
     kind: Kind
@@ -97,23 +102,38 @@ class Column:
     codes: Codes
     values: Any
     tree: Hierarchy | None
+    order: tuple[str, ...] = ()
 
     @property
     def missing(self) -> int:
         return int(np.count_nonzero(self.codes < 0))
 
 
-def column_of(name: str, values: Any, declared: Kind | None = None, tree: Hierarchy | None = None) -> Column:
-    """The values of a column as codes. It is what it is declared to be, otherwise numeric if its values are numbers."""
+def column_of(
+    name: str, values: Any, declared: Kind | None = None, tree: Hierarchy | None = None, order: tuple[str, ...] = ()
+) -> Column:
+    """The values of a column as codes. It is what it is declared to be, otherwise numeric if its values are numbers and
+    ordered if it is a dictionary that says so."""
     if pa.types.is_null(values.type):
         values = values.cast(pa.string())
     value_type = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if not (is_text(value_type) or is_numeric(value_type) or pa.types.is_boolean(value_type)):
         raise unusable(name, f"values of type {value_type}")
     found = encode(name, values)
-    inferred: Kind = "numeric" if is_numeric(values.type) else "categorical"
+    order = order or (_own_order(values) if declared is None else ())
+    inferred: Kind = "ordered" if order else "numeric" if is_numeric(values.type) else "categorical"
     codes = np.where(found.codes == found.distinct, np.int32(-1), found.codes)
-    return Column(name, declared or inferred, declared is not None, codes, found.labels, tree)
+    return Column(name, declared or inferred, declared is not None, codes, found.labels, tree, order)
+
+
+def _own_order(values: Any) -> tuple[str, ...]:
+    """The order of an ordered dictionary, such as an Enum of polars or ordered categories of pandas; none where parts
+    of a file have different ones."""
+    if not pa.types.is_dictionary(values.type) or not values.type.ordered:
+        return ()
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    lists = {tuple(label_texts(to_numpy(chunk.dictionary))) for chunk in chunks if len(chunk.dictionary)}
+    return lists.pop() if len(lists) == 1 else ()
 
 
 def rows_of(column: Column, wanted: Flags) -> Column:
@@ -125,7 +145,10 @@ def rows_of(column: Column, wanted: Flags) -> Column:
 
 
 def with_category(column: Column, notices: list[str]) -> Column:
-    """The column with missing values as a category of their own; its other labels become texts beside it."""
+    """The column with missing values as a category of their own; its other labels become texts beside it.
+
+    Numbers and ordered categories keep their order, and what is missing comes after the last.
+    """
     if not column.missing:
         return column
     texts = label_texts(to_numpy(_canonical(column.name, column.values)))
@@ -137,21 +160,43 @@ def with_category(column: Column, notices: list[str]) -> Column:
         )
     if column.kind == "numeric":
         notices.append(
-            f"column {column.name!r} has missing values and is therefore treated as categorical, not numeric"
+            f"column {column.name!r} has missing values: its numbers are published as texts in their order, and "
+            f"{MISSING_LABEL} comes after the last"
         )
+    order = _order_beside_missing(column, texts)
     values = pa.array([*texts, MISSING_LABEL], pa.large_string())
     codes = np.where(column.codes < 0, np.int32(len(texts)), column.codes)
-    return replace(column, kind="categorical", codes=codes, values=values)
+    return replace(column, kind="ordered" if order else "categorical", codes=codes, values=values, order=order)
+
+
+def _order_beside_missing(column: Column, texts: list[str]) -> tuple[str, ...]:
+    known = column.order
+    if column.kind == "numeric":
+        ascending = np.argsort(to_numpy(_canonical(column.name, column.values)), kind="stable")
+        known = tuple(texts[place] for place in ascending.tolist())
+    return tuple(dict.fromkeys((*known, MISSING_LABEL))) if known else ()
 
 
 def attribute_of(column: Column) -> tuple[Attribute, Codes]:
     """The domain of the column, ascending or in the order of its hierarchy, and the codes over it."""
+    if column.kind == "ordered":
+        return _ordered_attribute(column)
     labels, rank = np.unique(to_numpy(_canonical(column.name, column.values)), return_inverse=True)
     if column.tree is not None:
         order = np.argsort(column.tree.leaf_codes(labels), kind="stable")
         labels, rank = labels[order], np.argsort(order)[rank]
     codes = np.append(rank, -1).astype(np.int32)[column.codes]
     return Attribute(column.name, column.kind, labels, column.tree), codes
+
+
+def _ordered_attribute(column: Column) -> tuple[Attribute, Codes]:
+    """Texts in the given order, those only that occur."""
+    truths = pa.types.is_boolean(column.values.type)  # which people write true, True or TRUE
+    order = [text.capitalize() for text in column.order] if truths else list(column.order)
+    texts = label_texts(to_numpy(_canonical(column.name, column.values)))
+    places, rank = np.unique(ranks_in(order, texts, column.name), return_inverse=True)
+    labels = np.array([order[place] for place in places.tolist()], dtype=object)
+    return Attribute(column.name, "ordered", labels), np.append(rank, -1).astype(np.int32)[column.codes]
 
 
 def frame_of(table: Table) -> pa.Table:

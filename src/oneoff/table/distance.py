@@ -1,7 +1,8 @@
 """How far apart two values of a quasi-identifier are, between 0 (equal) and 1 (as far as its values go).
 
-Numbers: |x - y| over the range. Categories with a hierarchy: the level of their lowest common ancestor over the height
-of the tree. Other categories: 0 or 1. (Paper 003, Definition 6 and section 4; the choice for categories is ours.)
+Numbers: |x - y| over the range, and ordered categories by their ranks. Categories with a hierarchy: the level of their
+lowest common ancestor over the height of the tree. Other categories: 0 or 1. (Paper 003, Definition 6 and section 4;
+the choice for categories is ours.)
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["Metric", "displacement", "distance", "metric_of"]
 class Metric(NamedTuple):
     """What distances are taken from, as arrays over codes.
 
-    position   of every code on the line of numbers; empty for categories
+    position   of every code on the line of numbers, or in the order; empty for other categories
     ancestor   [level, code]: the node above every code in its tree, from the code itself to the root; empty without one
     """
 
@@ -30,7 +31,7 @@ class Metric(NamedTuple):
 
 def metric_of(attribute: Attribute) -> Metric:
     tree, nothing = attribute.hierarchy, np.zeros((0, 0), dtype=np.int64)
-    if attribute.kind == "numeric":
+    if attribute.has_order:
         return Metric(np.ascontiguousarray(attribute.scaled), nothing)
     if tree is None:
         return Metric(np.zeros(0), nothing)

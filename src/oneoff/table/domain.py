@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,13 @@ def with_domain(table: Table, given: Any) -> Table:
     """The same people over all values that may occur.
 
     given   a list of values, or a text: "hierarchy" for the leaves of the hierarchy of the sensitive column, the name
-            of a CSV file with the values in its first column, or values with `;` between them
+            of a CSV file with the values in its first column, or values with `;` between them. For several sensitive
+            columns a mapping from these, or a text such as `diag:FILE.csv,stay:hierarchy`; others are as they occur
     """
+    if table.besides:
+        for name, own in _of_columns(given, table).items():
+            table = table.with_column(with_domain(table.of_column(name), own))
+        return table
     sensitive = table.sensitive
     if sensitive is None:
         raise BadValue("a domain is one of sensitive values", allowed="a table with a sensitive column")
@@ -42,13 +48,45 @@ def with_domain(table: Table, given: Any) -> Table:
     return _over(labels, table, sensitive)
 
 
+def _of_columns(given: Any, table: Table) -> dict[str, Any]:
+    """The domain of each sensitive column that has one."""
+    names = table.sensitive_names
+    if isinstance(given, str):
+        begins = list(re.finditer(rf"(?:^|,)\s*({'|'.join(map(re.escape, names))}):", given))
+        ends = [*(each.start() for each in begins[1:]), len(given)][: len(begins)]
+        found = {each[1]: given[each.end() : end].strip() for each, end in zip(begins, ends, strict=True)}
+        given = found or given
+    if isinstance(given, Mapping) and given and set(given) <= set(names):
+        return dict(given)
+    raise BadValue(
+        "of several sensitive columns it is not said whose domain this is",
+        allowed=f"the name of a column before each, e.g. {names[0]}:A;B;C,{names[1]}:FILE.csv",
+        got=repr(given),
+    )
+
+
 def _over(labels: list[Any], table: Table, sensitive: Attribute) -> Table:
     found = labels_in(labels, sensitive)
     tree = sensitive.hierarchy
-    order = np.argsort(found if tree is None else tree.leaf_codes(found), kind="stable")
+    if sensitive.kind == "ordered":
+        order = np.arange(len(labels))
+        _refuse_other_order(labels, sensitive)
+    else:
+        order = np.argsort(found if tree is None else tree.leaf_codes(found), kind="stable")
     place = {labels[i]: code for code, i in enumerate(order.tolist())}
     codes = np.array([place.get(label, 0) for label in plain_labels(sensitive.labels)], dtype=np.int32)
     return replace(table, sensitive=replace(sensitive, labels=found[order]), values=codes[table.values])
+
+
+def _refuse_other_order(labels: list[Any], sensitive: Attribute) -> None:
+    known = sensitive.labels.tolist()
+    listed = [label for label in labels if label in known]
+    if listed != known:
+        raise BadValue(
+            f"the domain lists the values of {sensitive.name!r} in another order than they have",
+            allowed=listing(known, limit=20),
+            got=listing(listed, limit=20),
+        )
 
 
 def is_domain_file(given: Any) -> bool:

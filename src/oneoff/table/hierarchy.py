@@ -13,7 +13,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -44,10 +44,12 @@ class Hierarchy:
 
     names[h]           labels of the nodes at level h from left to right; level 0 are the leaves, the last the root
     ancestor[h, leaf]  position within level h of the node above that leaf; every row is non-decreasing
+    made               from the values of a table, none of which it may list any longer once they are gone from it
     """
 
     names: tuple[tuple[str, ...], ...]
     ancestor: Codes
+    made: bool = False
 
     def __post_init__(self) -> None:
         if self.ancestor.shape != (len(self.names), len(self.names[0])):
@@ -129,6 +131,11 @@ class Hierarchy:
         """Each leaf followed by its ancestors: the rows of an ARX file."""
         columns = [[names[node] for node in above] for names, above in zip(self.names, self.ancestor, strict=True)]
         return [list(row) for row in zip(*columns, strict=True)]
+
+    def only(self, leaves: npt.NDArray[np.integer[Any]]) -> Hierarchy:
+        """What is left of it over some of its leaves."""
+        wanted, rows = set(leaves.tolist()), self.rows()
+        return replace(Hierarchy.from_rows([row for leaf, row in enumerate(rows) if leaf in wanted]), made=self.made)
 
     def _flat(self, level: npt.ArrayLike, node: npt.ArrayLike) -> Ints:
         """Positions in arrays that hold the nodes of all levels one after another."""
@@ -253,7 +260,10 @@ def _text(value: object) -> str:
 
 
 def read_hierarchy(path: str | Path) -> Hierarchy:
-    """Read an ARX file: one row for each value, then its labels level by level; `;`, `,` or tab between them."""
+    """Read an ARX file: one row for each value, then its labels level by level; `;`, `,` or tab between them.
+
+    path   a CSV file in UTF-8
+    """
     path = Path(path)
     rows = _without_header(_split(_file_text(path), path))
     return Hierarchy.from_rows(rows, name=path.name)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneoff.card import card
 from oneoff.errors import BadValue, EmptyTable, whole_number
 from oneoff.table.arrays import Ints
 from oneoff.table.classes import SMALL, Classes, Risk, risk_of_classes
@@ -150,6 +151,12 @@ class Profile:
     quasi: QuasiProfile | None
     sensitive: tuple[SensitiveProfile, ...]
     notices: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: counts of values, and no value."""
+        rows = [(c.name, f"{c.kind}, {c.distinct:,} values, {c.role or c.suggested_role + '?'}") for c in self.columns]
+        alone = "" if self.quasi is None else f"{self.quasi.unique_share:.1%} of the people can be told from all others"
+        return card(f"{self.rows:,} rows, {len(self.columns):,} columns", rows, alone)
 
     def as_dict(self) -> dict[str, Any]:
         """Stable keys and plain values: what `--json` prints."""

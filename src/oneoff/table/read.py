@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +20,13 @@ import pyarrow as pa
 from oneoff.errors import BadValue, EmptyTable, MissingValues, RoleConflict, UnknownColumn, listing, nearest
 from oneoff.table.arrays import Codes
 from oneoff.table.bins import with_bins
-from oneoff.table.coarser import with_level, with_other
+from oneoff.table.coarser import in_each_column, with_level, with_other
 from oneoff.table.columns import MISSING_LABEL, Column, attribute_of, column_of, rows_of, with_category
+from oneoff.table.dates import at_precision, given_precisions, looks_like_dates
+from oneoff.table.freetext import free_text_notice, refuse_free_text
 from oneoff.table.hierarchy import Hierarchy, read_hierarchy
+from oneoff.table.made import is_word, made_hierarchy
+from oneoff.table.orders import Orders, given_orders
 from oneoff.table.owners import (
     PerPerson,
     look_like_persons,
@@ -46,7 +50,7 @@ def read_table(
     source: Any,
     *,
     quasi: Iterable[str] | str,
-    sensitive: str | None = None,
+    sensitive: Iterable[str] | str | None = None,
     identifiers: Iterable[str] | str = (),
     keep: Iterable[str] | str = (),
     numeric: Iterable[str] | str = (),
@@ -66,12 +70,16 @@ def read_table(
     rows_are_people: bool = False,
     per_person: str | None = None,
     weight: str | None = None,
+    ordered: Orders | None = None,
+    dates: Mapping[str, str] | None = None,
+    prefix: Iterable[str] | str = (),
 ) -> Table:
     """Read a table about people and the role of every column.
 
     source        a path (.csv, .tsv, .txt, .parquet) or a pandas, polars or Arrow frame
     quasi, sensitive, identifiers, keep, numeric, categorical    see `Schema`
-    hierarchies   column -> ARX file or `Hierarchy`; such a column is categorical
+    hierarchies   column -> ARX file or `Hierarchy`, or how to make one: "prefix", "date", "interval:5,10,20"; such a
+                  column is categorical
     missing       what to do with rows that lack a quasi-identifier or the sensitive value: refuse with an "error",
                   "drop" them, or give them a "category" of their own
     rows          read only the first so many
@@ -86,13 +94,17 @@ def read_table(
     rows_are_people   every row is a person of its own, although an identifier, or what looks like one, repeats
     per_person    "first:COLUMN" or "last:COLUMN": read one row of each person only, by the order of a column
     weight        the column that says how many people of a population a row stands for; its means are published
+    ordered       column -> its categories from the least to the greatest: ranges of them are shown, not sets
+    dates         column -> "day", "month", "quarter" or "year": how precisely its dates are read and published
+    prefix        columns of codes, such as zip codes, that lose one character after another from the right
     """
     schema = Schema(quasi, sensitive, identifiers, keep, numeric, categorical, person, household, weight)  # type: ignore[arg-type]
     if missing not in ("error", "drop", "category"):
         raise BadValue("unknown treatment of missing values", allowed="error, drop, category", got=repr(missing))
     opened = open_source(source, rows, encoding, delimiter, na, decimal)
     schema.check_against(opened.names)
-    trees = _trees(hierarchies or {}, schema, opened.names)
+    reading = _reading({**_prefixes(prefix, hierarchies or {}), **(hierarchies or {})}, ordered or {}, dates or {},
+                       schema, opened.names)  # fmt: skip
     chosen = _row_of_a_person(per_person, schema, opened.names)
     if person is None and not rows_are_people:
         naming = (*schema.identifiers, *look_like_persons(schema.undeclared(opened.names)))
@@ -106,8 +118,8 @@ def read_table(
             got="only column names",
             hint="check that the export finished, and that no filter left everybody out",
         )
-    columns = {name: _column(name, frame[name], schema, trees.get(name)) for name in frame.column_names}
     notices = [*opened.notices, *_dropped_columns(schema.undeclared(opened.names))]
+    columns = {name: _column(name, frame[name], schema, reading, notices) for name in frame.column_names}
     if chosen is not None:
         columns = _one_row_each(columns, schema, chosen, notices)
     there = len(next(iter(columns.values())).codes)
@@ -116,14 +128,14 @@ def read_table(
     if missing == "drop":
         columns = _without_missing(columns, schema, notices)
     dropped = there - len(next(iter(columns.values())).codes)
-    table = _assemble(columns, schema, opened.origin, notices, dropped)
+    table = _assemble(columns, schema, reading, opened.origin, notices, dropped)
     if person is not None or household is not None:
         owners = [None if name is None else person_codes(columns[name]) for name in (person, household)]
         table = replace(table, person=owners[0], household=owners[1]).take(np.arange(table.rows))
     if weight is not None:
         table = replace(table, weight=_weight(columns[weight]))
     for given, coarser in ((bins, with_bins), (level, with_level), (other_below, with_other)):
-        table = table if given is None else coarser(table, given)
+        table = table if given is None else in_each_column(table, coarser, given)
     return table
 
 
@@ -144,15 +156,35 @@ def read_frame(
 # --- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _column(name: str, values: Any, schema: Schema, tree: Hierarchy | None) -> Column:
-    declared = _declared(name, schema, tree)
-    column = column_of(name, values, declared, tree)
+class _Reading(NamedTuple):
+    """What was said about columns beside their roles."""
+
+    trees: Mapping[str, Hierarchy | str]
+    orders: Mapping[str, tuple[str, ...]]
+    dates: Mapping[str, str]
+
+
+def _column(name: str, values: Any, schema: Schema, reading: _Reading, notices: list[str]) -> Column:
+    declared, tree = _declared(name, schema, reading), reading.trees.get(name)
+    column = column_of(
+        name, values, declared, tree if isinstance(tree, Hierarchy) else None, reading.orders.get(name, ())
+    )
+    if column.kind == "ordered" and name not in _protected(schema):
+        return replace(column, kind="categorical", order=())
+    if name in reading.dates:
+        return at_precision(column, reading.dates[name], notices)
+    if name in schema.quasi:
+        refuse_free_text(column)
+    elif name in (*schema.columns("sensitive"), *schema.keep):
+        notices.extend(free_text_notice(column))
     return replace(column, values=as_numbers(name, column.values)) if declared == "numeric" else column
 
 
-def _declared(name: str, schema: Schema, tree: Hierarchy | None) -> Kind | None:
-    if tree is not None or name in schema.categorical:
+def _declared(name: str, schema: Schema, reading: _Reading) -> Kind | None:
+    if name in reading.trees or name in schema.categorical:
         return "categorical"
+    if name in reading.orders:
+        return "ordered"
     return "numeric" if name in schema.numeric or name == schema.weight else None
 
 
@@ -198,7 +230,7 @@ def _refuse_missing(columns: Mapping[str, Column], schema: Schema) -> None:
 
 
 def _protected(schema: Schema) -> tuple[str, ...]:
-    return (*schema.quasi, *schema.columns("sensitive"))
+    return (*schema.quasi, *schema.columns("sensitive"), *schema.beside)
 
 
 def _needed(schema: Schema) -> tuple[str, ...]:
@@ -243,9 +275,41 @@ def _without_missing(columns: dict[str, Column], schema: Schema, notices: list[s
 # --- from columns to the table ---------------------------------------------------------------------------------------
 
 
-def _trees(
-    given: Mapping[str, str | os.PathLike[str] | Hierarchy], schema: Schema, names: Sequence[str]
-) -> dict[str, Hierarchy]:
+Trees = Mapping[str, str | os.PathLike[str] | Hierarchy]
+
+
+def _prefixes(given: Iterable[str] | str, others: Trees) -> dict[str, str]:
+    """Columns of codes, whose hierarchy is made of their first characters."""
+    found = [part.strip() for part in given.split(",") if part.strip()] if isinstance(given, str) else list(given)
+    both = [name for name in found if name in others]
+    if both:
+        raise RoleConflict(
+            f"column {both[0]!r} has a hierarchy and is to have one of prefixes",
+            allowed="one of the two",
+            hint=f"remove {both[0]!r} from prefix, or from hierarchies",
+        )
+    return dict.fromkeys(found, "prefix")
+
+
+def _reading(trees: Trees, orders: Orders, dates: Mapping[str, str], schema: Schema, names: Sequence[str]) -> _Reading:
+    declared = {
+        **dict.fromkeys(schema.numeric, "declared numeric"),
+        **dict.fromkeys(schema.categorical, "declared categorical"),
+        **dict.fromkeys(trees, "generalized along a hierarchy"),
+    }
+    found = given_orders(orders, declared, names)
+    stray = next((name for name in found if name not in _protected(schema)), None)
+    if stray is not None:
+        raise RoleConflict(
+            f"column {stray!r} has an order and is not generalized",
+            allowed="orders of quasi-identifiers and the sensitive column",
+            hint="remove the order, or change the role of the column",
+        )
+    precisions = given_precisions(dates, declared | dict.fromkeys(found, "given an order"), names)
+    return _Reading(_trees(trees, schema, names), found, precisions)
+
+
+def _trees(given: Trees, schema: Schema, names: Sequence[str]) -> dict[str, Hierarchy | str]:
     for name, tree in given.items():
         if name not in names:
             raise UnknownColumn(
@@ -264,7 +328,14 @@ def _trees(
             raise BadValue(
                 f"the hierarchy of {name!r} cannot be used", allowed="a path or a Hierarchy", got=type(tree).__name__
             )
-    return {name: tree if isinstance(tree, Hierarchy) else read_hierarchy(Path(tree)) for name, tree in given.items()}
+    return {name: _tree(tree) for name, tree in given.items()}
+
+
+def _tree(given: str | os.PathLike[str] | Hierarchy) -> Hierarchy | str:
+    """A hierarchy, or the word that says how to make it once the values are known."""
+    if isinstance(given, Hierarchy) or (isinstance(given, str) and is_word(given)):
+        return given
+    return read_hierarchy(Path(given))
 
 
 def _dropped_columns(names: Sequence[str]) -> list[str]:
@@ -274,21 +345,48 @@ def _dropped_columns(names: Sequence[str]) -> list[str]:
 
 
 def _assemble(
-    columns: Mapping[str, Column], schema: Schema, origin: str, notices: list[str], dropped_rows: int
+    columns: Mapping[str, Column],
+    schema: Schema,
+    reading: _Reading,
+    origin: str,
+    notices: list[str],
+    dropped_rows: int,
 ) -> Table:
     finished = {}
     for name in _protected(schema):
-        attribute, codes = attribute_of(with_category(columns[name], notices))
+        column = with_category(columns[name], notices)
+        attribute, codes = attribute_of(_with_made_tree(column, reading.trees.get(name)))
         _refuse_infinite(attribute, codes)
         if not columns[name].declared:
-            notices.extend([*nearly_numeric(attribute), *_looks_like_codes(attribute)])
+            notices.extend([*nearly_numeric(attribute), *_looks_like_codes(attribute), *_dates_seen(attribute)])
         finished[name] = attribute, codes
     finished |= {name: attribute_of(columns[name]) for name in schema.keep}
     quasi, codes = _stack([finished[name] for name in schema.quasi])
-    keep, kept = _stack([finished[name] for name in schema.keep])
+    keep, kept = _stack([finished[name] for name in (*schema.beside, *schema.keep)])
     _refuse_reserved_names(quasi, (*_needed(schema), *schema.keep))
     sensitive, values = finished[schema.sensitive] if schema.sensitive else (None, np.zeros(len(codes), np.int32))
-    return Table(quasi, codes, sensitive, values, keep, kept if keep else None, tuple(notices), origin, dropped_rows)
+    table = Table(quasi, codes, sensitive, values, keep, kept if keep else None, tuple(notices), origin, dropped_rows)
+    return replace(table, besides=schema.beside)
+
+
+def _with_made_tree(column: Column, word: Hierarchy | str | None) -> Column:
+    """With a hierarchy over its own values, where one is to be made; dates and numbers count as names from then on."""
+    if not isinstance(word, str):
+        return column
+    attribute, _ = attribute_of(replace(column, kind="categorical", order=()))
+    tree = made_hierarchy(word, attribute.labels, column.name)
+    return replace(column, kind="categorical", tree=tree, order=())
+
+
+def _dates_seen(attribute: Attribute) -> list[str]:
+    """A notice for days, which say much about a person, and for dates that are not recognised as such."""
+    name, labels = attribute.name, attribute.labels
+    way = f"--dates {name}=month (dates={{{name!r}: 'month'}})"
+    if labels.dtype.kind == "M":
+        return [f"column {name!r} is read as dates, to the day or finer; {way} would publish months"]
+    if labels.dtype.kind == "O" and looks_like_dates([text for text in labels.tolist() if text != MISSING_LABEL]):
+        return [f"the texts of column {name!r} look like dates but are read as categories; {way} reads them as dates"]
+    return []
 
 
 def _looks_like_codes(attribute: Attribute) -> list[str]:
@@ -298,7 +396,8 @@ def _looks_like_codes(attribute: Attribute) -> list[str]:
     name = attribute.name
     return [
         f"column {name!r} is read as numbers and shown as ranges; --categorical {name} "
-        f"(categorical=[{name!r}]) reads its values as codes"
+        f"(categorical=[{name!r}]) reads its values as codes, --prefix {name} (prefix=[{name!r}]) as codes that lose "
+        "digits from the right"
     ]
 
 
@@ -323,10 +422,10 @@ def _refuse_infinite(attribute: Attribute, codes: Codes) -> None:
 
 
 def _refuse_reserved_names(quasi: Sequence[Attribute], published: Sequence[str]) -> None:
-    """A release adds the columns `group`, and `x_min` and `x_max` for a numeric quasi-identifier `x`."""
+    """A release adds the columns `group`, and `x_min` and `x_max` for a quasi-identifier `x` with an order."""
     added = {"group": "the group of a row"}
     for attribute in quasi:
-        if attribute.kind == "numeric":
+        if attribute.has_order:
             added |= {f"{attribute.name}_{end}": f"the range of {attribute.name!r}" for end in ("min", "max")}
     for name in published:
         if name in added:

@@ -9,16 +9,18 @@ from oneoff.errors import BadValue, RoleConflict, UnknownColumn, listing, neares
 
 __all__ = ["Schema"]
 
-_ROLES = ("quasi", "sensitive", "person", "household", "identifiers", "keep", "weight")
+_ROLES = ("quasi", "sensitive", "beside", "person", "household", "identifiers", "keep", "weight")
 _SINGLE = ("sensitive", "person", "household", "weight")
 
 
 @dataclass(frozen=True)
 class Schema:
-    """Which columns could identify a person, which one stays private, and how to read them.
+    """Which columns could identify a person, which stay private, and how to read them.
 
     quasi        columns an outsider may know about a person: these are generalized
-    sensitive    the column whose value must stay private (None when only identity is protected)
+    sensitive    the column whose value must stay private (None when only identity is protected); given several, the
+                 first of them
+    beside       the other ones, filled in from `sensitive`
     identifiers  names, numbers: dropped from every release
     keep         columns that travel with the sensitive value, published unchanged
     numeric, categorical   override what is inferred from the data for quasi columns and the sensitive one
@@ -36,18 +38,16 @@ class Schema:
     person: str | None = None
     household: str | None = None
     weight: str | None = None
+    beside: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for field in fields(self):
             if field.name not in _SINGLE:
                 object.__setattr__(self, field.name, _names(getattr(self, field.name), field.name))
-        if self.sensitive is not None and not isinstance(self.sensitive, str):
-            raise BadValue(
-                "the sensitive column is a single one",
-                allowed="one name such as 'disease', or None",
-                got=listing([repr(self.sensitive)]),
-                hint="join several into one column first, and protect that; or name the others in quasi",
-            )
+        if self.sensitive is not None:
+            first, *others = _names(self.sensitive, "sensitive") or (None,)
+            object.__setattr__(self, "sensitive", first)
+            object.__setattr__(self, "beside", (*others, *self.beside))
         if any(each is not None and not isinstance(each, str) for each in (self.person, self.household)):
             raise BadValue(
                 "one column says whose a row is",
@@ -75,8 +75,9 @@ class Schema:
 
     def _refuse_two_roles(self) -> None:
         seen: dict[str, str] = {}
-        for role in _ROLES:
-            for name in self.columns(role):
+        for field in _ROLES:
+            role = "sensitive" if field == "beside" else field
+            for name in self.columns(field):
                 if name in seen:
                     other = seen[name]
                     raise RoleConflict(

@@ -178,6 +178,8 @@ def _arrow_column(series: Any) -> Any:
     name, native = series.name, series.to_native()
     if series.implementation.is_pandas_like() and str(native.dtype) == "object":
         _refuse_mixed(name, native.dropna())
+    if series.implementation.is_pyarrow() and pa.types.is_dictionary(native.type) and native.type.ordered:
+        return native  # as it is: joined, its parts would seem to share an order
     try:
         return series.to_arrow()
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:

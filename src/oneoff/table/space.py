@@ -22,7 +22,7 @@ def space_of(table: Table, numeric_as: str = "range") -> Space:
     def kind(attribute: Attribute) -> int:
         if attribute.hierarchy is not None:
             return NODE
-        return RANGE if attribute.kind == "numeric" and numeric_as == "range" else SET
+        return RANGE if attribute.has_order and numeric_as == "range" else SET
 
     kinds = [kind(attribute) for attribute in table.quasi]
     sizes = [attribute.size for attribute in table.quasi]

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from itertools import product
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import Defect, EmptyTable, UnknownColumn, listing, nearest
+from oneoff.card import card
+from oneoff.errors import BadValue, Defect, EmptyTable, UnknownColumn, listing, nearest
 from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.table.classes import look_alikes
 from oneoff.table.hierarchy import Hierarchy
 from oneoff.table.weights import Weight
 
-__all__ = ["MISSING_LABEL", "Attribute", "Codes", "Kind", "Table"]
+__all__ = [
+    "MISSING_LABEL",
+    "MOST_COMBINATIONS",
+    "Attribute",
+    "Codes",
+    "Kind",
+    "Table",
+    "ValueColumns",
+    "combined",
+    "joined_names",
+]
 
-Kind = Literal["numeric", "categorical"]
+Kind = Literal["numeric", "categorical", "ordered"]
 
 MISSING_LABEL = "(missing)"  # what missing values are called where they count as a value of their own
+MOST_COMBINATIONS = 100_000  # of values of several columns that are protected as one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,8 +44,9 @@ class Attribute:
     """The domain of one column: what its codes 0..m-1 stand for.
 
     `labels` holds the distinct values that occur. They ascend; with a hierarchy they follow its leaves from left to
-    right, so that the values under any node are neighbours. `kind` says how the column is generalized: a numeric one
-    to ranges, a categorical one to sets or, with a hierarchy, to its nodes.
+    right, so that the values under any node are neighbours, and ordered categories are in the order they were given.
+    `kind` says how the column is generalized: a numeric one to ranges, ordered categories to ranges of their order, a
+    categorical one to sets or, with a hierarchy, to its nodes.
     """
 
     name: str
@@ -46,6 +61,16 @@ class Attribute:
     def size(self) -> int:
         """How many distinct values occur."""
         return len(self.labels)
+
+    @property
+    def has_order(self) -> bool:
+        """Do its values have an order that means something, so that ranges of them are shown?"""
+        return self.kind != "categorical"
+
+    @property
+    def has_missing(self) -> bool:
+        """Is a missing value one of its values? In an order it comes last, which says nothing about it."""
+        return self.labels.dtype.kind == "O" and MISSING_LABEL in self.labels.tolist()
 
     @cached_property
     def scaled(self) -> Floats:
@@ -108,6 +133,7 @@ class Table:
     person[i]    whose row i is, where somebody has several; None where every row is a person
     household[i] which household row i is of, where promises about identity count households; None where they do not
     weight       how many people of a population each row stands for; None where rows count alike
+    besides      names of the sensitive columns beside the first; their codes are among those of the kept ones
     """
 
     quasi: tuple[Attribute, ...]
@@ -122,6 +148,7 @@ class Table:
     person: Ints | None = None
     household: Ints | None = None
     weight: Weight | None = None
+    besides: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         rows = self.codes.shape[0]
@@ -136,9 +163,19 @@ class Table:
     def __repr__(self) -> str:
         """Without a single value: tables end up in notebooks and logs."""
         quasi = ", ".join(attribute.name for attribute in self.quasi)
-        sensitive = "nothing sensitive" if self.sensitive is None else f"sensitive {self.sensitive.name}"
+        sensitive = f"sensitive {', '.join(self.sensitive_names)}" if self.sensitive_names else "nothing sensitive"
         who = f"{self.rows} people" if self.person is None else f"{self.rows} rows of {self.people} people"
         return f"<Table of {who}; quasi {quasi}; {sensitive}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks, without a single value either."""
+        rows = [(f"{a.name} (quasi-identifier)", f"{a.kind}, {a.size:,} values") for a in self.quasi]
+        known = {a.name for a in (*self.quasi, *self.keep)}
+        hidden = [a for a, _ in self.columns() if a.name not in known]
+        rows += [(f"{a.name} (sensitive)", f"{a.kind}, {a.size:,} values") for a in hidden]
+        rows += [(f"{a.name} (kept)", f"{a.kind}, {a.size:,} values") for a in self.keep]
+        who = f"{self.rows:,} people" if self.person is None else f"{self.rows:,} rows of {self.people:,} people"
+        return card(f"Table of {who}", rows)
 
     @property
     def rows(self) -> int:
@@ -183,6 +220,28 @@ class Table:
     def attribute(self, name: str) -> Attribute:
         """The quasi-identifier of that name."""
         return self.quasi[self.place(name)]
+
+    @property
+    def sensitive_names(self) -> tuple[str, ...]:
+        """The columns that must stay private."""
+        return () if self.sensitive is None else (self.sensitive.name, *self.besides)
+
+    def of_column(self, name: str) -> Table:
+        """The same people with one of the sensitive columns only, or with several as one (`diag*stay`)."""
+        own = ValueColumns(self.sensitive, self.values, self.keep, self.kept, self.besides)
+        return replace(self, **own.of_column(name)._asdict())
+
+    def with_column(self, single: Table) -> Table:
+        """With the sensitive column of another table of the same people in place of the one of its name."""
+        assert single.sensitive is not None
+        name, notices = single.sensitive.name, single.notices
+        if name not in self.besides:
+            return replace(self, sensitive=single.sensitive, values=single.values, notices=notices)
+        assert self.kept is not None
+        j, kept = [attribute.name for attribute in self.keep].index(name), self.kept.copy()
+        kept[:, j] = single.values
+        keep = (*self.keep[:j], single.sensitive, *self.keep[j + 1 :])
+        return replace(self, keep=keep, kept=kept, notices=notices)
 
     def column(self, name: str) -> tuple[Attribute, Codes]:
         """The quasi-identifier of that name, and everybody's code in it."""
@@ -239,6 +298,61 @@ class Table:
         return names.index(name)
 
 
+class ValueColumns(NamedTuple):
+    """Sensitive values and what travels with them: the first column, and the others among the kept ones."""
+
+    sensitive: Attribute | None
+    values: Codes
+    keep: tuple[Attribute, ...]
+    kept: Codes | None
+    besides: tuple[str, ...]
+
+    def of_column(self, name: str) -> ValueColumns:
+        """With one of the sensitive columns only, or with several as one."""
+        attribute, values = self._found(name)
+        kept = [j for j, each in enumerate(self.keep) if each.name not in self.besides]
+        others = None if self.kept is None or not kept else np.ascontiguousarray(self.kept[:, kept])
+        return ValueColumns(attribute, values, tuple(self.keep[j] for j in kept), others, ())
+
+    def _found(self, name: str) -> tuple[Attribute | None, Codes]:
+        if self.sensitive is None or name == self.sensitive.name:
+            return self.sensitive, self.values
+        if name in self.besides:
+            j = [each.name for each in self.keep].index(name)
+            assert self.kept is not None
+            return self.keep[j], np.ascontiguousarray(self.kept[:, j])
+        columns = [self._found(part) for part in joined_names(name, (self.sensitive.name, *self.besides))]
+        attributes = [attribute for attribute, _ in columns if attribute is not None]
+        sizes = [attribute.size for attribute in attributes]
+        together = combined(name, attributes)
+        return together, np.ravel_multi_index([codes for _, codes in columns], sizes).astype(np.int32)
+
+
+def joined_names(name: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The columns whose values are one in `diag*stay`."""
+    parts = tuple(part.strip() for part in name.split("*"))
+    for part in parts if len(parts) > 1 else (name,):
+        if part not in known or len(parts) == 1:
+            raise UnknownColumn(
+                f"{part!r} is not a sensitive column of the table", allowed=listing(known), hint=nearest(part, known)
+            )
+    return parts
+
+
+def combined(name: str, attributes: Sequence[Attribute]) -> Attribute:
+    """Several columns as one, over all combinations of their values: which ones occur is not told by the domain."""
+    many = math.prod(attribute.size for attribute in attributes)
+    if many > MOST_COMBINATIONS:
+        raise BadValue(
+            f"{name!r} has too many combinations of values to be one column",
+            allowed=f"at most {MOST_COMBINATIONS:,} combinations",
+            got=f"{' * '.join(f'{attribute.size:,}' for attribute in attributes)} = {many:,}",
+            hint="make a promise for each column, or read fewer values (bins=, level=, other_below=)",
+        )
+    texts = [list(map(str, attribute.labels.tolist())) for attribute in attributes]
+    return Attribute(name, "categorical", np.array([" * ".join(each) for each in product(*texts)], dtype=object))
+
+
 def _numbered(owner: Ints) -> Ints | None:
     """Owners of rows, from 0 without gaps; None where everybody has one row only."""
     names, codes = np.unique(owner, return_inverse=True)
@@ -251,6 +365,9 @@ def _compact(attributes: tuple[Attribute, ...], codes: Codes) -> tuple[tuple[Att
     for attribute, column in zip(attributes, codes.T, strict=True):
         occurs = np.bincount(column + 1, minlength=attribute.size + 1)[1:] > 0
         place = np.append(np.cumsum(occurs) - 1, -1).astype(np.int32)
-        found.append(replace(attribute, labels=attribute.labels[occurs]))
+        tree = attribute.hierarchy
+        if tree is not None and tree.made and not occurs.all():
+            tree = tree.only(attribute.leaves[occurs])
+        found.append(replace(attribute, labels=attribute.labels[occurs], hierarchy=tree))
         columns.append(place[column])
     return tuple(found), np.ascontiguousarray(np.stack(columns, axis=1)) if columns else codes

@@ -21,7 +21,8 @@ import numpy as np
 from oneoff.errors import BadValue
 from oneoff.releases import Exact, Published, of_kind
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Flags, Floats, Ints
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged
+from oneoff.table.classes import look_alikes
 
 __all__ = [
     "AggregateErrors",
@@ -127,13 +128,13 @@ def _some_of(size: int, chosen: Ints, rng: np.random.Generator) -> Flags:
 
 def _predicates(attribute: Attribute, queries: int, rng: np.random.Generator) -> Flags:
     """[predicate, code]: the codes that so many random predicates allow."""
-    if attribute.kind != "numeric":
+    if not attribute.has_order:
         return _some_of(attribute.size, rng.integers(1, attribute.size + 1, queries), rng)
     value, comparison = rng.integers(0, attribute.size, queries), rng.integers(0, len(_COMPARISONS), queries)
     allowed = np.empty((queries, attribute.size), dtype=np.bool_)
     for number, compare in enumerate(_COMPARISONS):
         with_it = comparison == number
-        allowed[with_it] = compare(np.arange(attribute.size), value[with_it, None])  # codes ascend as the numbers do
+        allowed[with_it] = compare(np.arange(attribute.size), value[with_it, None])  # codes ascend as the values do
     return allowed
 
 
@@ -243,7 +244,22 @@ def matching(columns: list[Ints], queries: Aggregates) -> Iterator[Flags]:
 
 
 def sums(columns: list[Ints], number: Floats, queries: Aggregates, each: Floats | None = None) -> Floats:
-    """[query]: the records that match and the sum of their numbers; each counts for as much as it weighs."""
+    """[query]: the records that match and the sum of their numbers; each counts for as much as it weighs.
+
+    Queries that name the same columns are asked together: who looks the same in these is added up first.
+    """
     one = np.ones(len(number)) if each is None else each
-    of_all = one * number
-    return np.array([(one[meant].sum(), of_all[meant].sum()) for meant in matching(columns, queries)])
+    found = np.empty((len(queries), 2))
+    named, which = np.unique(queries.named, axis=0, return_inverse=True)
+    alike = Ragged.of_owners(which.reshape(-1), len(named))
+    for i, asked in enumerate(named):
+        at = np.flatnonzero(asked).tolist()
+        classes = look_alikes([columns[j] for j in at])
+        record = np.empty(int(classes.max()) + 1, dtype=np.int64)
+        record[classes] = np.arange(len(number))
+        added = np.stack([np.bincount(classes, weights=one), np.bincount(classes, weights=one * number)])
+        codes = {j: columns[j][record] for j in at}
+        for q in alike[i].tolist():
+            fits = np.logical_and.reduce([allowed[codes[j]] for j, allowed in queries.predicates(q)])
+            found[q] = added @ fits
+    return found

@@ -16,8 +16,9 @@ from oneoff.table.arrays import Floats
 from oneoff.utility.aggregates import Aggregates, Answers, columns_of, matching
 from oneoff.utility.counting import from_records
 from oneoff.utility.loss import Utility, Yardsticks, nothing_blurred
+from oneoff.utility.shape import Columns, of_columns
 
-__all__ = ["answer", "estimate", "measure"]
+__all__ = ["answer", "as_rows", "estimate", "measure"]
 
 estimate = from_records
 
@@ -25,6 +26,15 @@ estimate = from_records
 def measure(release: Bucketized, table: Table | None, by: Yardsticks) -> Utility:
     loss = int(((release.people_in_bucket - 1) ** 2).sum())
     return replace(nothing_blurred(release), msbs=loss / max(release.rows - 1, 1), bucket_loss=loss)
+
+
+def as_rows(release: Bucketized, rng: np.random.Generator) -> Columns:
+    """The values of a bucket are dealt to its people, as anybody may."""
+    values = np.empty(release.rows, dtype=np.int32)
+    values[np.lexsort((rng.random(release.rows), release.bucket))] = np.repeat(
+        release.shares.value, release.shares.count
+    )
+    return of_columns(release, release.codes, values)
 
 
 def answer(release: Bucketized, table: Table, numbers: Floats, queries: Aggregates) -> Answers:

@@ -7,7 +7,7 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from oneoff.releases.published import renamed
 from oneoff.releases.tallies import ColumnTallies
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged
+from oneoff.table.classes import look_alikes
 
 if TYPE_CHECKING:
     from oneoff.utility.workload import Workload
@@ -38,6 +39,7 @@ __all__ = [
 
 _MOST_CELLS = 2_000_000  # [edge or set, box] at a time
 _SETS = 500  # queries at a time
+_FEW_LOOKS = 100_000_000  # queries times records; for more it pays to put together records that look the same
 
 Block = Callable[[slice], npt.NDArray[Any]]
 Below = Callable[[Ints], Block]
@@ -49,8 +51,31 @@ def people_meant(codes: Codes, values: Codes, queries: Workload) -> Ints:
     from oneoff.kernels.queries import records_meant
 
     found = np.zeros((len(queries), 2), dtype=np.int64)
-    records_meant(_by_column(codes), values, *queries.asked, found)
+    for some, columns in _alike(queries):
+        named = codes[:, columns]
+        if len(some) * len(values) < _FEW_LOOKS:
+            people, value = np.ones(len(values), dtype=np.int64), values
+        else:  # who looks the same in what is asked for is looked at once
+            classes = look_alikes([*named.T, values])
+            people, record = np.bincount(classes), np.empty(int(classes.max()) + 1, dtype=np.int64)
+            record[classes] = np.arange(len(values))
+            named, value = named[record], values[record]
+        part = queries.take(some)
+        place = np.full(codes.shape[1] + 1, -1)
+        place[columns] = np.arange(len(columns))
+        _, low, high, inside = part.asked
+        answers = np.zeros((len(some), 2), dtype=np.int64)
+        records_meant(_by_column(named), value, people, place[part.named], low, high, inside, answers)
+        found[some] = answers
     return found
+
+
+def _alike(queries: Workload) -> Iterator[tuple[Ints, list[int]]]:
+    """Queries that ask for the same columns, whatever their order, with these."""
+    kind, which = np.unique(np.sort(queries.named, axis=1), axis=0, return_inverse=True)
+    members = Ragged.of_owners(which.reshape(-1), len(kind))
+    for i, columns in enumerate(kind.tolist()):
+        yield members[i], [j for j in columns if j >= 0]
 
 
 def weights_meant(codes: Codes, shown: ValuesShown, queries: Workload) -> Floats:

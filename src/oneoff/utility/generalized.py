@@ -22,12 +22,28 @@ from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.utility.aggregates import Aggregates, Answers
 from oneoff.utility.counting import Below, counted_below, from_cells, shown_below, tallied_below
 from oneoff.utility.loss import Utility, Yardsticks
+from oneoff.utility.shape import Columns, of_columns
 from oneoff.utility.workload import Spread, Workload
 
-__all__ = ["answer", "estimate", "measure", "spread_counts"]
+__all__ = ["answer", "as_rows", "estimate", "measure", "spread_counts"]
 
 MOST_CELLS = 60_000_000
 _BLOCK = 2_000_000  # cells [query, box] at a time
+
+
+def as_rows(release: Generalized, rng: np.random.Generator) -> Columns:
+    """The plain rows; where there are none, some value that the box of each record could mean."""
+    if release.plain is not None:
+        return [*of_columns(release, release.plain.codes, release.plain.values), *_beside(release, release.plain.kept)]
+    drawn = [cells.draw(attribute, release.box, rng) for attribute, cells in release.shown]
+    rows = of_columns(release, np.stack(drawn, axis=1).astype(np.int32), release.values)
+    return [*rows, *_beside(release, release.kept)]
+
+
+def _beside(release: Generalized, kept: Codes | None) -> Columns:
+    """The sensitive columns beside the first."""
+    every = [] if kept is None else zip(release.keep, kept.T, strict=True)
+    return [(attribute, codes) for attribute, codes in every if attribute.name in release.besides]
 
 
 def measure(release: Generalized, table: Table | None, by: Yardsticks) -> Utility:
@@ -50,7 +66,7 @@ def measure(release: Generalized, table: Table | None, by: Yardsticks) -> Utilit
 
 
 def _range_loss(attribute: Attribute, cells: Cells, size: float | None) -> Floats:
-    ends = None if attribute.kind == "categorical" else cells.ends()
+    ends = cells.ends() if attribute.has_order else None
     if ends is None:
         return _count_loss(cells.values_shown(attribute), size or _leaves(attribute))
     part: Floats = attribute.scaled[ends[1]] - attribute.scaled[ends[0]]
@@ -80,7 +96,7 @@ def _information_loss(attribute: Attribute, cells: Cells, tree: Hierarchy | None
     if along is not None:
         under = cells.leaves_under(attribute, along)
         return np.where(under > 1, under / along.leaf_count, 0.0)
-    if attribute.kind == "numeric":
+    if attribute.has_order:
         return _range_loss(attribute, cells, None)
     return (cells.values_shown(attribute) > 1).astype(np.float64)
 

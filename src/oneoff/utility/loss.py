@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from oneoff.card import card
 from oneoff.errors import BadValue, UnknownColumn, listing, nearest, whole_number
 from oneoff.releases import Published, of_kind
 from oneoff.table import Attribute, Hierarchy, Table
@@ -45,6 +46,8 @@ class Utility:
                   per_attribute, of 1 for every quasi-identifier in iloss, of all rows in discernibility; and is missing
                   in counts
     per_attribute   empty where it is not known how far masked values moved: without the table, or without the links
+    columns       where several columns are sensitive: the same for each of them; all else is of the one that counts are
+                  furthest off about
     """
 
     count_error: CountErrors | None = field(default=None, kw_only=True)
@@ -62,10 +65,19 @@ class Utility:
     iloss: float | None = None
     masking: Masking | None = None
     suppressed: int = 0
+    columns: Mapping[str, Utility] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        found = asdict(self) | {"count_error": None if self.count_error is None else self.count_error.as_dict()}
-        return found if self.suppressed else {name: each for name, each in found.items() if name != "suppressed"}
+        counted = None if self.count_error is None else self.count_error.as_dict()
+        found = asdict(replace(self, columns={})) | {"count_error": counted}
+        found["columns"] = {name: each.as_dict() for name, each in self.columns.items()}
+        unsaid = [name for name in ("suppressed", "columns") if not found[name]]
+        return {name: each for name, each in found.items() if name not in unsaid}
+
+    def _repr_html_(self) -> str:
+        found = self.as_dict() | ({} if self.count_error is None else {"count_error": self.count_error.median})
+        rows = [(name, f"{number:.4g}") for name, number in found.items() if isinstance(number, int | float)]
+        return card("What was lost", rows, self.sentence())
 
     def sentence(self) -> str:
         """What a typical count is off by, then what was blurred."""
@@ -80,8 +92,14 @@ class Utility:
 
     def _counted(self) -> str:
         if self.count_error is not None:
-            return self.count_error.sentence()
+            return " ".join([self.count_error.sentence(), *self._of_others()])
         return f"{self.uncounted[:1].upper()}{self.uncounted[1:]}." if self.uncounted else ""
+
+    def _of_others(self) -> list[str]:
+        """What a typical count about each of several sensitive columns is off by."""
+        counted = {name: each.count_error for name, each in self.columns.items() if each.count_error is not None}
+        said = ", ".join(f"{name} {errors.median:.2%}" for name, errors in counted.items())
+        return [f"That is the worst of several sensitive columns: {said}."] if counted else []
 
     def _blurred(self) -> str:
         if self.gcp is not None and self.value_error is not None and self.retention is None:
@@ -133,6 +151,8 @@ def utility(
                  taken to be one apart
     hierarchies  for ail, where the release itself was made without them
     """
+    if release.besides:
+        return _of_columns(release, table, {"domains": domains, "hierarchies": hierarchies})
     by = Yardsticks(domains or {}, hierarchies or {})
     if table is None:
         return replace(_blur(release, None, by), uncounted=_NO_TABLE, suppressed=release.suppressed)
@@ -143,6 +163,11 @@ def measured_beside(
     release: Published, people: Table, everybody: Table, *, domains: Mapping[str, int] | None = None
 ) -> Utility:
     """The same where it is known who is in the release, and who would be if nobody had been suppressed."""
+    if release.besides:
+        single = {name: [each.of_column(name) for each in (people, everybody)] for name in release.sensitive_names}
+        return _worst_of(
+            {name: measured_beside(release.of_column(name), *each, domains=domains) for name, each in single.items()}
+        )
     return _beside(release, people, everybody, Yardsticks(domains or {}, {}))
 
 
@@ -194,6 +219,20 @@ def _without(measured: Utility, rows: int, gone: int) -> Utility:
         per_attribute=by_attribute,
         discernibility=None if squares is None else squares + gone * (rows + gone),
     )
+
+
+def _of_columns(release: Published, table: Table | None, by: Mapping[str, Any]) -> Utility:
+    """Each of several sensitive columns by itself, and the one that counts are furthest off about."""
+    found = {
+        name: utility(release.of_column(name), None if table is None else table.of_column(name), **by)
+        for name in release.sensitive_names
+    }
+    return _worst_of(found)
+
+
+def _worst_of(found: Mapping[str, Utility]) -> Utility:
+    worst = max(found.values(), key=lambda each: -1 if each.count_error is None else each.count_error.median)
+    return replace(worst, columns=found)
 
 
 @dataclass(frozen=True)

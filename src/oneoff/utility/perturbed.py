@@ -14,9 +14,10 @@ from oneoff.table.arrays import Floats
 from oneoff.utility.aggregates import Aggregates, Answers, columns_of, sums
 from oneoff.utility.counting import weights_meant
 from oneoff.utility.loss import Utility, Yardsticks, nothing_blurred
+from oneoff.utility.shape import Columns, of_columns
 from oneoff.utility.workload import Workload
 
-__all__ = ["answer", "estimate", "measure"]
+__all__ = ["answer", "as_rows", "estimate", "led_back", "measure"]
 
 
 def measure(release: Perturbed, table: Table | None, by: Yardsticks) -> Utility:
@@ -34,6 +35,16 @@ def estimate(release: Perturbed, table: Table, queries: Workload) -> Floats:
     led_back = ValuesShown(release.values, each, all_of_them, inverse.T.ravel())
     people, found = weights_meant(release.codes_in(table), led_back, queries).T
     return np.asarray(np.clip(found, 0.0, people))
+
+
+def as_rows(release: Perturbed, rng: np.random.Generator) -> Columns:
+    """Values as they are shown: `led_back` makes of counts of them what is known of the true ones."""
+    return of_columns(release, release.codes, release.values)
+
+
+def led_back(release: Perturbed, counts: Floats) -> Floats:
+    """[..., value]: right on average, and never fewer than none."""
+    return np.asarray(np.maximum(np.linalg.solve(release.channel.matrix, counts.T).T, 0.0))
 
 
 def answer(release: Perturbed, table: Table, numbers: Floats, queries: Aggregates) -> Answers:

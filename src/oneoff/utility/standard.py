@@ -15,7 +15,8 @@ column, only how often each value of each column does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -28,12 +29,32 @@ from oneoff.table.arrays import Floats, Ints, offsets
 from oneoff.utility.counting import people_meant
 from oneoff.utility.workload import Workload, estimated_counts
 
-__all__ = ["CountErrors", "count_errors", "overall_counts", "standard_queries"]
+__all__ = ["CountErrors", "SizeErrors", "count_errors", "overall_counts", "power_of_ten", "standard_queries"]
 
 _ASKED, _COLUMNS, _SELECTIVITIES = 1000, (2, 3), (0.1, 0.02)
 _SEED = 1  # public, and for good: as long as it stays, figures can be compared
 _DIGITS = 6  # of an error; what is smaller is rounding
 _PERCENTILES = np.linspace(0, 1, 101)
+_ENOUGH = 10  # queries of a size, for a median of theirs
+_USUAL = 1000  # people, of whom most recipients ask
+
+
+@dataclass(frozen=True)
+class SizeErrors:
+    """Relative errors of those queries that mean about so many people: a power of ten, which theirs is nearest to.
+
+    median, most     of the release: half of the queries, and nine of ten, are off by no more
+    overall_median   of somebody who knows the overall distribution only
+    """
+
+    people: int
+    queries: int
+    median: float
+    most: float
+    overall_median: float
+
+    def sentence(self) -> str:
+        return f"Counts of about {self.people:,} people are off by {self.median:.1%} in the median."
 
 
 @dataclass(frozen=True)
@@ -45,6 +66,7 @@ class CountErrors:
     overall_median, overall_mean   of somebody who knows the overall distribution only
     spread, overall_spread         the same errors at every percentile, from the least to the greatest
     about_values   do queries ask for a sensitive value, too?
+    by_size        the same by how many people a query means, for sizes that enough queries have
     """
 
     queries: int
@@ -55,6 +77,12 @@ class CountErrors:
     spread: tuple[float, ...] = ()
     overall_spread: tuple[float, ...] = ()
     about_values: bool = True
+    by_size: tuple[SizeErrors, ...] = ()
+
+    @property
+    def usual(self) -> SizeErrors | None:
+        """Of counts of about 1,000 people, or of the size nearest to that which was asked for."""
+        return min(self.by_size, key=lambda each: abs(math.log(each.people / _USUAL)), default=None)
 
     def as_dict(self) -> dict[str, float]:
         """What `--json` prints; keys are stable."""
@@ -75,24 +103,26 @@ class CountErrors:
         )
 
 
-def count_errors(release: Published, table: Table, everybody: Table | None = None) -> CountErrors:
-    """Ask the standard workload; an error says why that is not possible.
+def count_errors(
+    release: Published, table: Table, everybody: Table | None = None, queries: Iterable[Workload] | None = None
+) -> CountErrors:
+    """Ask the standard workload, or other queries; an error says why that is not possible.
 
     everybody   the table with those who were left out of it as outliers: they are asked about, too
     """
     _refuse_other(release, table)
     people, table = table, table if everybody is None else everybody
-    queries = standard_queries(table)
-    meant, truth = people_meant(table.codes, table.values, queries).T
-    asked = truth > 0
-    if not asked.any():
+    asked = (standard_queries(table),) if queries is None else queries
+    answers = [_answers(release, people, table, each) for each in asked]
+    truth, *estimates = np.concatenate([np.zeros((3, 0)), *answers], axis=1)
+    meant = truth > 0
+    if not meant.any():
         raise BadValue(
             "how far counts are off cannot be measured: none of the test counts means anybody",
             allowed="enough people for the values of the columns",
             got=f"{table.rows:,} people",
         )
-    answers = _answered(release, people, table, queries), overall_counts(table, queries, meant)
-    ours, overall = (np.round(np.abs(each - truth)[asked] / truth[asked], _DIGITS) for each in answers)
+    ours, overall = (np.round(np.abs(each - truth)[meant] / truth[meant], _DIGITS) for each in estimates)
     return CountErrors(
         queries=len(ours),
         median=float(np.median(ours)),
@@ -102,7 +132,34 @@ def count_errors(release: Published, table: Table, everybody: Table | None = Non
         spread=tuple(np.quantile(ours, _PERCENTILES).tolist()),
         overall_spread=tuple(np.quantile(overall, _PERCENTILES).tolist()),
         about_values=table.sensitive is not None,
+        by_size=_by_size(power_of_ten(truth[meant], table.rows), ours, overall),
     )
+
+
+def power_of_ten(count: Ints | Floats, rows: int) -> Ints:
+    """The power that each count is nearest to, none greater than all people are."""
+    return np.minimum(np.rint(np.log10(count)), np.floor(np.log10(rows))).astype(np.int64)
+
+
+def _by_size(size: Ints, ours: Floats, overall: Floats) -> tuple[SizeErrors, ...]:
+    return tuple(
+        SizeErrors(
+            people=10**each,
+            queries=int(number),
+            median=float(np.median(ours[size == each])),
+            most=float(np.quantile(ours[size == each], 0.9)),
+            overall_median=float(np.median(overall[size == each])),
+        )
+        for each, number in enumerate(np.bincount(size).tolist())
+        if number >= _ENOUGH
+    )
+
+
+def _answers(release: Published, people: Table, everybody: Table, queries: Workload) -> Floats:
+    """[3, query]: how many people it means; what a recipient answers, and who knows the overall distribution only."""
+    meant, truth = people_meant(everybody.codes, everybody.values, queries).T
+    ours = _answered(release, people, everybody, queries)
+    return np.stack([truth, ours, overall_counts(everybody, queries, meant)])
 
 
 def _refuse_other(release: Published, table: Table) -> None:

@@ -12,9 +12,14 @@ from oneoff.table.arrays import Codes, Floats
 from oneoff.utility.aggregates import Aggregates, Answers
 from oneoff.utility.counting import people_meant
 from oneoff.utility.loss import Utility, Yardsticks
+from oneoff.utility.shape import Columns, of_columns
 from oneoff.utility.workload import Workload
 
-__all__ = ["answer", "estimate", "measure"]
+__all__ = ["answer", "as_rows", "estimate", "measure"]
+
+
+def as_rows(release: Synthetic, rng: np.random.Generator) -> Columns:
+    return of_columns(release, release.codes, release.values)
 
 
 def measure(release: Synthetic, table: Table | None, by: Yardsticks) -> Utility:

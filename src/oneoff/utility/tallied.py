@@ -7,19 +7,26 @@ import math
 import numpy as np
 
 from oneoff.models import Counts
-from oneoff.releases import Tallied
-from oneoff.releases.noise import variance_of_sum
+from oneoff.releases import Tallied, TalliedEach
 from oneoff.releases.published import renamed
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
 from oneoff.utility.aggregates import Aggregates, Answers
 from oneoff.utility.loss import Utility, Yardsticks
+from oneoff.utility.shape import Columns, of_columns
 from oneoff.utility.workload import Workload
 
-__all__ = ["answer", "estimate", "measure"]
+__all__ = ["answer", "as_rows", "estimate", "measure"]
 
 _MOST_CELLS = 2_000_000  # [cell, value or query] at a time
 _SETS = 500  # queries at a time
+
+
+def as_rows(release: Tallied | TalliedEach, rng: np.random.Generator) -> Columns:
+    """The plain rows."""
+    if isinstance(release, TalliedEach):
+        return list(release.plain_people().columns())
+    return of_columns(release, release.codes, release.values)
 
 
 def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
@@ -29,7 +36,7 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
         attribute.name: float(size @ _spread(attribute, counts, by.domains.get(attribute.name)) / rows)
         for attribute, counts in zip(release.quasi, release.tallies.columns, strict=True)
     }
-    noise = variance_of_sum(release.of_a_row, len(release.counts)) * release.fields
+    noise = release.noise() * release.fields
     return Utility(
         gcp=float(np.mean(list(blurred.values()))),
         gcp_set=None,
@@ -43,9 +50,9 @@ def measure(release: Tallied, table: Table | None, by: Yardsticks) -> Utility:
 
 
 def _spread(attribute: Attribute, counts: Counts, domain: float | None) -> Floats:
-    """How much of its domain each cell spans: numbers by width, categories by how many of them occur."""
+    """How much of its domain each cell spans: numbers by width, an order by rank, others by how many occur."""
     low, high = counts.value[counts.start[:-1]], counts.value[counts.start[1:] - 1]
-    if attribute.kind == "numeric":
+    if attribute.has_order:
         wide = np.asarray(attribute.scaled[high] - attribute.scaled[low])
         return wide if domain is None else wide * attribute.span / max(domain - 1, 1)
     return (counts.distinct - 1) / max((domain or attribute.size) - 1, 1)
@@ -123,8 +130,13 @@ def answer(release: Tallied, table: Table, numbers: Floats, queries: Aggregates,
         for j, a in enumerate(release.quasi)
     ]
     mean = (release.fitted.cells()[:, _shown(release, table)] @ numbers) / tallies.size
-    found, one = np.empty((len(queries), 2)), tallies.size if each is None else tallies.size * each
-    for q in range(len(queries)):
-        meant = one * np.prod([shown[j] @ allowed for j, allowed in queries.predicates(q)], axis=0)
-        found[q] = meant.sum(), meant @ mean
+    found, step = np.empty((len(queries), 2)), max(1, _MOST_CELLS // tallies.groups)
+    one = (tallies.size if each is None else tallies.size * each).astype(np.float64)
+    for first in range(0, len(queries), step):
+        last = min(first + step, len(queries))
+        meant = np.tile(one, (last - first, 1))
+        for j, part in enumerate(shown):
+            rows, allowed = queries.block(j, first, last)
+            meant[rows] *= allowed.astype(part.dtype) @ part.T
+        found[first:last] = np.stack((meant.sum(axis=1), meant @ mean), axis=1)
     return Answers(found)

@@ -61,7 +61,7 @@ class Workload:
     def __len__(self) -> int:
         return len(self.subset)
 
-    def take(self, some: slice) -> Workload:
+    def take(self, some: slice | Ints) -> Workload:
         """Some of the queries."""
         inside = None if self.inside is None else self.inside[some]
         return Workload(self.columns, self.subset[some], self.low[some], self.high[some], inside)

@@ -118,7 +118,7 @@ def test_buckets_by_hand() -> None:
 def test_every_group_is_near_and_nobody_is_lost(variant: Any, data: st.DataObject) -> None:
     table = data.draw(tables())
     assert table.sensitive is not None
-    other = "ordered" if table.sensitive.kind == "numeric" else "hierarchical"
+    other = "ordered" if table.sensitive.hierarchy is None else "hierarchical"
     model: Model = TCloseness(data.draw(bounds), data.draw(st.sampled_from(["equal", other])))
     if data.draw(st.booleans()):
         model = Joined((KAnonymity(data.draw(st.integers(1, table.rows))), model))

@@ -34,12 +34,14 @@ class Attacker:
     knows_links    the share of people whose true record she knows
     knows_values   the share of people whose sensitive value she knows
     knows_method   does she know how the release was made (but not what chance did)?
+    knows          of several sensitive columns, those whose value she knows of everybody
     """
 
     columns: tuple[str, ...] | None = None
     knows_links: float = 0.0
     knows_values: float = 0.0
     knows_method: bool = True
+    knows: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("knows_links", "knows_values"):
@@ -48,9 +50,11 @@ class Attacker:
                 raise BadValue(f"{name} is not a share of people", allowed="0 to below 1", got=str(share))
         if self.columns is not None:
             object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "knows", tuple(self.knows))
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"columns": None if self.columns is None else list(self.columns)}
+        columns = None if self.columns is None else list(self.columns)
+        return asdict(self) | {"columns": columns, "knows": list(self.knows)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,7 +63,7 @@ def _widened(view: View, delta: float) -> View:
 def _near(column: csr_array, attribute: Attribute, delta: float) -> csr_array:
     from scipy.sparse import csr_array
 
-    if attribute.kind != "numeric":
+    if not attribute.has_order:
         return column
     at = attribute.scaled
     near = np.abs(at[:, None] - at[None, :]) <= delta * (1 + 1e-12)

@@ -20,6 +20,7 @@ from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Ints
 from oneoff.table.classes import look_alikes
 from oneoff.table.hierarchy import label_texts
+from oneoff.table.table import MISSING_LABEL
 
 __all__ = ["seen_in_file"]
 
@@ -99,7 +100,7 @@ def _covered(cell: Any, attribute: Attribute, texts: Sequence[str]) -> Flags | N
         return under
     if cell.endswith("*"):
         return np.array([text.startswith(cell.rstrip("*")) for text in texts])
-    return _between(cell, attribute)
+    return _between(cell, attribute, texts)
 
 
 def _same_number(cell: str, attribute: Attribute) -> Flags | None:
@@ -115,8 +116,10 @@ def _under(cell: str, attribute: Attribute, texts: Sequence[str]) -> Flags:
     return np.isin(texts, list(leaves))
 
 
-def _between(cell: str, attribute: Attribute) -> Flags | None:
-    """A range of numbers; `[20, 30[` and `[20, 30)` do not contain 30."""
+def _between(cell: str, attribute: Attribute, texts: Sequence[str]) -> Flags | None:
+    """A range of numbers; `[20, 30[` and `[20, 30)` do not contain 30. Of ordered categories, from one to another."""
+    if attribute.kind == "ordered":
+        return _from_to(cell, list(texts))
     if attribute.labels.dtype.kind not in "if":
         return None
     bound, found = _BOUND.fullmatch(cell), _RANGE.fullmatch(cell)
@@ -130,6 +133,19 @@ def _between(cell: str, attribute: Attribute) -> Flags | None:
     above = attribute.labels > low if opening in ("(", "]") else attribute.labels >= low
     below = attribute.labels < high if closing in (")", "[") else attribute.labels <= high
     return np.asarray(above & below)
+
+
+def _from_to(cell: str, texts: list[str]) -> Flags | None:
+    """`[Fair, Good]`, and `[Fair, Good] or (missing)`; a comma may also be part of a category."""
+    known = cell.removesuffix(f" or {MISSING_LABEL}")
+    parts = known[1:-1].split(", ") if known.startswith("[") and known.endswith("]") else []
+    splits = ((", ".join(parts[:i]), ", ".join(parts[i:])) for i in range(1, len(parts)))
+    ends = next(((low, high) for low, high in splits if low in texts and high in texts), None)
+    if ends is None:
+        return None
+    place = np.arange(len(texts))
+    inside = (texts.index(ends[0]) <= place) & (place <= texts.index(ends[1]))
+    return inside | (np.array(texts) == MISSING_LABEL) if known != cell else inside
 
 
 def _evenly(column: _Column, first: Ints) -> Any:

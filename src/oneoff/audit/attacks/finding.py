@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from oneoff.audit.attacks.attacker import People, Scene
 from oneoff.audit.attacks.rates import FEWEST, Difference, Rate, difference
+from oneoff.card import card
 from oneoff.table import Attribute
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
 
@@ -102,6 +103,7 @@ class Finding:
     people      in the release; fewer are tried where that would take long
     sensitive   what is guessed; None where the guess is who somebody is
     figures     what else was measured, by name
+    column      which of several sensitive columns was guessed; empty where there is one
     warnings    what a reader of the rate must know
     """
 
@@ -115,6 +117,12 @@ class Finding:
     baseline_is: str = "always naming the most frequent value"
     figures: Mapping[str, float | int | str | None] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    column: str = ""
+
+    @property
+    def name(self) -> str:
+        """The attack, and what it guesses where several columns could be guessed."""
+        return f"{self.attack} ({self.column})" if self.column else self.attack
 
     @property
     def rate(self) -> Rate:
@@ -178,6 +186,12 @@ class Finding:
         beaten = "" if self.beats_baseline else ", no less often"
         return f"{self.baseline_is} is right about {_percent(self.baseline)}{beaten}"
 
+    def _repr_html_(self) -> str:
+        outside = "nobody to compare with" if self.control is None else _sure(self.control)
+        rows = [("right about people inside", _sure(self.rate)), ("outside", outside)]
+        rows += [("without looking", f"{_percent(self.baseline)}: {self.baseline_is}")]
+        return card(f"Attack: {self.attack}", [*rows, *(("warning", each) for each in self.warnings)], self.sentence())
+
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON with stable keys; single people are not in it."""
         more = self.difference
@@ -196,6 +210,7 @@ class Finding:
             "figures": dict(self.figures),
             "sentence": self.sentence(),
             "warnings": list(self.warnings),
+            "column": self.column or None,
         }
 
 

@@ -74,6 +74,6 @@ def neighbourhoods(sensitive: Attribute, width: float) -> Flags:
 def without_neighbours(scene: Scene) -> str:
     """Why there are none, where there are none."""
     sensitive = scene.view.sensitive
-    if sensitive.hierarchy is None and sensitive.kind != "numeric":
+    if sensitive.hierarchy is None and not sensitive.has_order:
         return "the sensitive values have neither an order nor a hierarchy"
     return "values are too many to look at all neighbourhoods" if sensitive.size > 5000 else ""

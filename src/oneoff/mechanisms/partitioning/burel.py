@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
+from oneoff.mechanisms.columns import about_columns, joined_along
+from oneoff.mechanisms.partitioning.hilbert import hilbert_order
 from oneoff.mechanisms.partitioning.leaves import Leaves, leaves_of
 from oneoff.mechanisms.partitioning.mondrian import mondrian
 from oneoff.mechanisms.served import refuse_all_but_ceilings, refuse_unknown, refuse_unreachable
-from oneoff.mechanisms.task import Effort, NumericAs, Report, finish, task_of
-from oneoff.models import Limits, Model
+from oneoff.mechanisms.task import Effort, NumericAs, Report, Task, finish, task_of
+from oneoff.models import Limits, Model, Prior, by_column
 from oneoff.models.adversary import IDENTITY, Adversary, Claim
 from oneoff.models.limits import ANYBODY
 from oneoff.plans import Partition
@@ -71,6 +74,9 @@ def burel(
     Loss is the AIL of the paper (equations 2 to 5). hybrid never loses more than Mondrian, nor best more than hybrid.
     `effort` says how many slacks, draws of chance and rounds are tried. About O(n log n) for a given number of values.
 
+    Of several sensitive columns, groups are made for the one that asks for the largest, and joined with their
+    neighbours until the others keep their promises, too; hybrid and best take Mondrian's where these lose less.
+
     Serves every promise made of ceilings, on sets of values too, with floors, and k-anonymity. Stands against a reader
     of the release: who goes where depends on quasi-identifiers and sensitive values together.
     """
@@ -81,11 +87,34 @@ def burel(
     refuse_all_but_ceilings("burel", table, model, sets=True)
     refuse_unreachable(table, model)
     task = task_of("burel", table, model, rng=rng, report=report)
+    if about_columns(table, model):
+        own = partial(burel, variant=variant, effort=effort, numeric_as=numeric_as)
+        return finish(task, _of_columns(task, own, [] if variant in ("paper", "slack") else ["relaxed"]))
     exact = (model.caps(table.counts) or ANYBODY).with_least_size(task.limits.least_size)
     search = _Search(leaves_of(task, task.values, exact.ordered(table.rows), divide), effort, numeric_as)
     group = _VARIANT[variant](search)
     task.report(1.0)
     return finish(task, group)
+
+
+def _of_columns(task: Task, own: Callable[..., Partition], cuts: Sequence[Cuts]) -> Codes:
+    """Groups for the most demanding column, joined for the sake of the others; or Mondrian's for all of them."""
+    from oneoff.kernels.losses import average_loss
+
+    table, model = task.table, task.model
+    first, promise = max(by_column(table, model), key=lambda each: _demand(*each))
+    group = own(first, promise, rng=task.rng, report=lambda done: task.report(0.8 * done)).group
+    found = [joined_along(table, model, group, hilbert_order(table, task.rng, common_first=True))]
+    found += [mondrian(table, model, cuts=each, rng=task.rng).group for each in cuts]
+    task.report(1.0)
+    return min(found, key=lambda each: average_loss(table.codes, task.space, each))
+
+
+def _demand(table: Table, model: Model) -> float:
+    """How many people the group of somebody needs on average, to have one below the ceiling of their value."""
+    limits = model.caps(table.counts) or ANYBODY
+    pairs = zip(Prior.of(table.counts).shares, limits.ceiling, strict=False)
+    return sum(float(share / ceiling) for share, ceiling in pairs if share)
 
 
 # The steps of the paper, one by one

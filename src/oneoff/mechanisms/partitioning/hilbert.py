@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oneoff.mechanisms.columns import ruled
 from oneoff.mechanisms.persons import enough_persons
 from oneoff.mechanisms.served import refuse_unreachable
 from oneoff.mechanisms.task import NumericAs, finish, task_of
@@ -38,10 +39,11 @@ def hilbert(
     from oneoff.kernels.hilbert import greedy_groups, optimal_groups
 
     refuse_unreachable(table, model)
-    task, rule = task_of("hilbert", table, model, numeric_as, rng), model.rule(table.counts, table.rows)
+    task, values = task_of("hilbert", table, model, numeric_as, rng), ruled(table, model)
+    rule = values.rule
     order = hilbert_order(table, task.rng)
     if rule.by_value:
-        return finish(task, greedy_groups(table.values, order, rule, len(table.counts)))
+        return finish(task, greedy_groups(values.values, order, rule, values.width))
     group = optimal_groups(table.codes, order, task.space, rule.least_size)
     return finish(task, enough_persons(table, group, rule.least_size))
 
@@ -70,7 +72,7 @@ def hilbert_order(table: Table, rng: np.random.Generator, *, common_first: bool 
 def axis(table: Table, j: int) -> Ints:
     """The place of each code among all codes of an attribute: plain categories by how common they are, others as is."""
     attribute = table.quasi[j]
-    if attribute.kind == "numeric" or attribute.hierarchy is not None:
+    if attribute.has_order or attribute.hierarchy is not None:
         return np.arange(attribute.size)
     place = np.empty(attribute.size, dtype=np.int64)
     place[np.argsort(-np.bincount(table.codes[:, j], minlength=attribute.size), kind="stable")] = np.arange(

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from oneoff.errors import MethodMismatch
+from oneoff.mechanisms.columns import ruled
 from oneoff.mechanisms.persons import enough_persons
 from oneoff.mechanisms.served import refuse_unknown, refuse_unreachable
 from oneoff.mechanisms.space import lexicographic
@@ -66,7 +67,8 @@ def mondrian(
     refuse_unknown("kind of cuts", cuts, (*kinds, "uniform"))
     refuse_unknown("effort", effort, _THOROUGH)
     refuse_unreachable(table, model)
-    task, rule = task_of("mondrian", table, model, numeric_as, rng, report), model.rule(table.counts, table.rows)
+    task, values = task_of("mondrian", table, model, numeric_as, rng, report), ruled(table, model)
+    rule = values.rule
     if cuts == "uniform":
         group = enough_persons(table, _uniform(table, model, rule.least_size), rule.least_size)
         task.report(1.0)
@@ -78,7 +80,7 @@ def mondrian(
     cursor = np.array([1, 0, 0, 0], dtype=np.int64)
     tie = np.argsort(lexicographic(table, task.rng)) if cuts == "relaxed" else np.zeros(n, dtype=np.int64)
     codes, spare = table.codes.copy(), np.empty_like(table.codes)
-    work = working_space(table.values, tie, len(task.space.position), len(table.counts))
+    work = working_space(values.values, tie, len(task.space.position), values.width)
     while cursor[0] > 0:
         cut(codes, spare, task.space, rule, stack, cursor, group, work, kinds[cuts], thorough, _BUDGET)
         task.report(float(cursor[2]) / n)

@@ -177,7 +177,7 @@ def _sides(table: Table, block: Block, cut: Cut, first: Flags, known: Codes | No
 def _median_cut(attribute: Attribute, codes: Codes, column: int) -> Cut:
     """Numbers and trees by their order, categories the most common first: where the halves are most equal."""
     count = np.bincount(codes, minlength=attribute.size)
-    ordered = attribute.kind == "numeric" or attribute.hierarchy is not None
+    ordered = attribute.has_order or attribute.hierarchy is not None
     order = np.arange(attribute.size) if ordered else np.argsort(-count, kind="stable")
     below = np.cumsum(count[order])
     last = int(np.argmin(np.abs(2 * below - len(codes))))
@@ -214,7 +214,7 @@ def _pair_loss(table: Table, space: Space, codes: Codes) -> float:
     total = 0.0
     for j, attribute in enumerate(table.quasi):
         share = np.bincount(codes[:, j], minlength=attribute.size) / len(codes)
-        if attribute.kind == "numeric" or attribute.hierarchy is not None:
+        if attribute.has_order or attribute.hierarchy is not None:
             below = np.cumsum(share)[:-1]
             total += 2 * float((below * (1 - below) * np.diff(attribute.scaled)).sum())
         else:
@@ -226,7 +226,7 @@ def _words(attribute: Attribute, codes: Codes) -> str:
     """How a side would be described to the steward."""
     present = np.unique(codes)
     labels = attribute.labels[present]
-    if attribute.kind == "numeric":
+    if attribute.has_order:
         return f"{attribute.name} {labels[0]} to {labels[-1]}" if len(present) else f"no {attribute.name}"
     shown = listing([str(label) for label in labels[:4]])
     return f"{attribute.name} in {shown}{' ...' if len(present) > 4 else ''}"

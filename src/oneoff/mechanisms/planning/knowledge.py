@@ -205,7 +205,7 @@ def pack_alike(table: Table, space: Space, picture: Floats, counts: Ints, bucket
     gaps = np.zeros(int(marks[-1]))
     numeric = np.zeros(int(marks[-1]), dtype=np.bool_)
     for j, attribute in enumerate(table.quasi):
-        ordered = attribute.kind == "numeric" or attribute.hierarchy is not None
+        ordered = attribute.has_order or attribute.hierarchy is not None
         numeric[marks[j] : marks[j + 1]] = ordered
         gaps[marks[j] : marks[j + 1]] = np.append(np.diff(attribute.scaled), 0.0) if ordered else space.unit[j]
     shown = picture * counts[:, None]
