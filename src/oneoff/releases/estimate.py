@@ -44,6 +44,7 @@ class Estimate:
         sure = "certainly" if self.certain else "with 95 % confidence"
         about = f"about {self.count:,.1f} {'people by weight' if self.weighted else 'people'}"
         between = f"{sure} between {self.low:,.1f} and {self.high:,.1f}"
+        about = f"about {self.count:,.1f} {'people by weight' if self.weighted else 'people'}"
         if self.independent:
             names = " and ".join(map(repr, self.independent))
             return (
