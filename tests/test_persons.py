@@ -188,7 +188,11 @@ def test_households_hide_among_households() -> None:
     assert min(persons_in(release.group[release.links], table.household)) >= 6
     assert "counted in households" in oneoff.audit(release, table).remarks[0]
     homes = oneoff.read_table(frame.drop("person"), **ROLES, household="home")
-    assert oneoff.audit(oneoff.anonymize(homes, "k-anonymity:6+l-diversity:2", method="mondrian", seed=1), homes).holds
+    for method in ("mondrian", "hilbert"):
+        both = oneoff.anonymize(homes, "k-anonymity:6+l-diversity:2", method=method, seed=1)
+        assert both.links is not None
+        assert min(persons_in(both.group[both.links], homes.household)) >= 6
+        assert oneoff.audit(both, homes).holds
 
 
 # --- values
