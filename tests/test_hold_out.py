@@ -119,3 +119,23 @@ def test_the_verdict_says_what_is_learned_of_those_held_out():
     again = oneoff.audit(outcome.release, table).learned  # the whole table: who was held out is known
     assert again.as_dict() == learned.as_dict()
     assert oneoff.audit(outcome.release).learned is None
+
+
+def test_missing_values_of_those_left_out_are_missing_in_the_files(tmp_path):
+    """Where a missing value is a category, there and in no order."""
+    frame = pl.DataFrame({
+        "age": [20 + i % 9 for i in range(60)] + [None] * 4, "none": pl.Series([None] * 64, dtype=pl.String),
+        "health": ["good", "bad", None, "fair"] * 16, "ill": ["flu", None, "gout", "flu"] * 16,
+    })  # fmt: skip
+    order = {"health": ["bad", "fair", "good"]}
+    table = oneoff.read_table(
+        frame, quasi=["age", "none", "health"], sensitive="ill", missing="category", ordered=order, rows_are_people=True
+    )
+    release = oneoff.anonymize(table, "k-anonymity:4", hold_out=0.5, seed=1)
+    release.write(tmp_path / "out")
+    left_out = pl.read_parquet(tmp_path / "out/private/held-out.parquet")
+    given = frame[left_out["row"].to_list()]
+    for name in ("none", "health", "ill"):
+        assert left_out[name].cast(pl.String).to_list() == given[name].to_list()
+    ages = [None if age is None else str(age) for age in given["age"].to_list()]
+    assert left_out["age"].cast(pl.String).to_list() == ages

@@ -207,8 +207,10 @@ def frame_of(table: Table) -> pa.Table:
 
 def _dictionary(attribute: Attribute, codes: Codes) -> pa.DictionaryArray:
     gone = attribute.labels == MISSING_LABEL if attribute.labels.dtype.kind in "OU" else np.zeros(attribute.size, bool)
-    indices = pa.array(np.maximum(codes, 0), mask=codes < 0)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.labels, mask=gone))
+    place = np.cumsum(~gone) - 1  # without what is missing: a dictionary with a null in it cannot be written
+    indices = pa.array(np.maximum(place[codes], 0), mask=(codes < 0) | gone[codes])
+    known = pa.array(attribute.labels[~gone], pa.string() if gone.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, known)
 
 
 def _canonical(name: str, values: Any) -> Any:
