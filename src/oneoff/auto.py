@@ -81,13 +81,13 @@ def _best(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Metho
             f"insider, and a recipient can verify its groups alone; {_at_most(foretold('mondrian', model, table))}. "
             "freeform and packing blur less, but the one has no groups to verify, and the other is never chosen unasked"
         )
-    if table.besides:
-        return _for_columns(model, table, options)
     if table.person is not None and METHODS["tallies"].serves_persons(model):
         return METHODS["tallies"], (
             "people have several rows, and only tallies hide all values of a person; "
             f"{_off(foretold('tallies', model, table))}"
         )
+    if table.besides:
+        return _for_columns(model, table, options)
     if METHODS["transversal"].serves_promise(model):
         return _ceilings(model, table, options)
     for name in ("tallies", "burel", "sabre"):
