@@ -128,3 +128,23 @@ def test_missing_values_of_people_held_out_stay_missing(tmp_path):
     kept = pl.read_parquet(release.write(tmp_path / "out") / "private" / "held-out.parquet")
     assert kept["sex"].cast(str).to_list() == [gaps["sex"][int(row)] for row in kept["row"]]
     assert kept["sex"].null_count() > 0
+
+
+def test_missing_values_of_those_left_out_are_missing_in_the_files(tmp_path):
+    """Where a missing value is a category, there and in no order."""
+    frame = pl.DataFrame({
+        "age": [20 + i % 9 for i in range(60)] + [None] * 4, "none": pl.Series([None] * 64, dtype=pl.String),
+        "health": ["good", "bad", None, "fair"] * 16, "ill": ["flu", None, "gout", "flu"] * 16,
+    })  # fmt: skip
+    order = {"health": ["bad", "fair", "good"]}
+    table = oneoff.read_table(
+        frame, quasi=["age", "none", "health"], sensitive="ill", missing="category", ordered=order, rows_are_people=True
+    )
+    release = oneoff.anonymize(table, "k-anonymity:4", hold_out=0.5, seed=1)
+    release.write(tmp_path / "out")
+    left_out = pl.read_parquet(tmp_path / "out/private/held-out.parquet")
+    given = frame[left_out["row"].to_list()]
+    for name in ("none", "health", "ill"):
+        assert left_out[name].cast(pl.String).to_list() == given[name].to_list()
+    ages = [None if age is None else str(age) for age in given["age"].to_list()]
+    assert left_out["age"].cast(pl.String).to_list() == ages

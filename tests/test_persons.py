@@ -188,7 +188,21 @@ def test_households_hide_among_households() -> None:
     assert min(persons_in(release.group[release.links], table.household)) >= 6
     assert "counted in households" in oneoff.audit(release, table).remarks[0]
     homes = oneoff.read_table(frame.drop("person"), **ROLES, household="home")
-    assert oneoff.audit(oneoff.anonymize(homes, "k-anonymity:6+l-diversity:2", method="mondrian", seed=1), homes).holds
+    for method in ("mondrian", "hilbert"):
+        both = oneoff.anonymize(homes, "k-anonymity:6+l-diversity:2", method=method, seed=1)
+        assert both.links is not None
+        assert min(persons_in(both.group[both.links], homes.household)) >= 6
+        assert oneoff.audit(both, homes).holds
+
+
+def test_auto_chooses_a_method_that_counts_households() -> None:
+    frame = _encounters(200).with_columns(home=pl.int_range(pl.len()) // 3).drop("person")
+    homes = oneoff.read_table(frame, **ROLES, household="home")
+    for promise in ("k-anonymity:3+l-diversity:1.5", "k-anonymity:3+beta-likeness:2"):
+        release = oneoff.anonymize(homes, promise, seed=1)
+        assert oneoff.audit(release, homes).holds
+    with pytest.raises(MethodMismatch, match=r"for households with several.*has up to 3.*methods that do: mondrian"):
+        oneoff.anonymize(homes, "k-anonymity:3+l-diversity:1.5", method="transversal")
 
 
 # --- values

@@ -606,3 +606,27 @@ def test_adult(data_dir: Path, tmp_path: Path) -> None:
     for (_,), group in frame.group_by("group"):
         for value, count in group["occupation"].value_counts().rows():
             assert count / group.height <= 3 * whole[value] / frame.height + 1e-9
+
+
+@pytest.mark.parametrize("method", ["mondrian", "transversal"])
+def test_columns_as_one_are_judged_without_those_left_out(method: str) -> None:
+    """Some combinations and some values are theirs alone."""
+    rows = np.arange(64)
+    frame = pl.DataFrame({
+        "age": np.append(rows[:60] % 12, [70, 90, 110, 130]),
+        "diag": [f"d{i % 4}" if i < 60 else f"x{i}" for i in rows],
+        "stay": [i // 4 % 3 if i < 60 else i for i in rows],
+    })  # fmt: skip
+    table = oneoff.read_table(frame, quasi=["age"], sensitive=TWO, rows_are_people=True)
+    release = oneoff.anonymize(table, "diag*stay=l-diversity:3", method=method, seed=1, hold_out=0.3)
+    assert release.held_out is not None
+    verdict = oneoff.audit(release, table)
+    assert (verdict.holds, verdict.problems) == (True, ())
+
+
+def test_persons_with_several_columns_get_the_method_that_hides_them() -> None:
+    frame = oneoff.sample(600, seed=3, values=4, rows_per_person=1.6, income=True)
+    table = oneoff.read_table(frame, quasi=["age"], sensitive=["occupation", "income"], person="person")
+    release = oneoff.anonymize(table, "occupation=beta-likeness:8,income=beta-likeness:8", most_rows=2, seed=1)
+    assert release.method == "tallies"
+    assert oneoff.audit(release, table).holds

@@ -81,14 +81,15 @@ def _best(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Metho
             f"insider, and a recipient can verify its groups alone; {_at_most(foretold('mondrian', model, table))}. "
             "freeform and packing blur less, but the one has no groups to verify, and the other is never chosen unasked"
         )
-    if table.besides:
-        return _for_columns(model, table, options)
     if table.person is not None and METHODS["tallies"].serves_persons(model):
         return METHODS["tallies"], (
             "people have several rows, and only tallies hide all values of a person; "
             f"{_off(foretold('tallies', model, table))}"
         )
-    if METHODS["transversal"].serves_promise(model):
+    if table.besides:
+        return _for_columns(model, table, options)
+    transversal = METHODS["transversal"]
+    if transversal.serves_promise(model) and transversal.hides_owners(table, model):
         return _ceilings(model, table, options)
     for name in ("tallies", "burel", "sabre"):
         if _serves(name, model, table, options):
@@ -96,7 +97,7 @@ def _best(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Metho
                 promise=model.spec(), off=_off(foretold(name, model, table))
             )
     return METHODS["mondrian"], (
-        f"no method keeps {model.spec()} against an insider; against a reader of the release mondrian keeps every "
+        f"no method keeps {model.spec()} here against an insider; against a reader of the release mondrian keeps every "
         "promise and loses less than hilbert"
     )
 
@@ -156,7 +157,7 @@ def _serves(name: str, model: Model, table: Table, options: Mapping[str, Any]) -
     method = METHODS[name]
     if not method.serves_promise(model) or not set(options) <= set(method.options):
         return False
-    if not method.serves_columns(table, model):
+    if not method.serves_columns(table, model) or not method.hides_owners(table, model):
         return False
     return name != "tallies" or usable_epsilon(table, model) is not None
 

@@ -141,6 +141,11 @@ class Method:
         """Does it count persons where these have several rows?"""
         return {part.name for part in model.parts()} <= self.persons
 
+    def hides_owners(self, table: Table, model: Model) -> bool:
+        """The same for a table: households are counted in promises about identity only, persons in all."""
+        counted = [part for part in model.parts() if part.about == "identity" or table.person is not None]
+        return table.hiding is None or all(self.serves_persons(part) for part in counted)
+
     def serves_columns(self, table: Table, model: Model) -> bool:
         """Does it keep promises for each of several sensitive columns, where there are some?
 

@@ -252,14 +252,18 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
 
 def _refuse_persons(table: Table, method: Method, model: Model) -> None:
     """Most methods count rows; what is true of rows is not true of persons who have several."""
-    counted = [part for part in model.parts() if part.about == "identity" or table.person is not None]
-    if table.hiding is None or all(method.serves_persons(part) for part in counted):
+    if method.hides_owners(table, model):
         return
-    others = [each.name for each in METHODS.values() if each.serves_promise(model) and each.serves_persons(model)]
+    others = [each.name for each in METHODS.values() if each.serves_promise(model) and each.hides_owners(table, model)]
+    homes = table.person is None
     raise MethodMismatch(
-        f"{method.name} does not keep {model.spec()} for persons with several rows",
-        allowed="one row of each person: --per-person one, first:COLUMN or last:COLUMN (most_rows=1)",
-        got=f"{table.rows:,} rows of {table.people:,} persons, at most {table.rows_per_person:,} each",
+        f"{method.name} does not keep {model.spec()} for {'households' if homes else 'persons'} with several rows",
+        allowed="a promise that counts people, without --household (household=...)"
+        if homes
+        else "one row of each person: --per-person one, first:COLUMN or last:COLUMN (most_rows=1)",
+        got=f"{table.rows:,} rows, of which a household has up to {int(np.bincount(table.hiding).max()):,}"
+        if homes and table.hiding is not None
+        else f"{table.rows:,} rows of {table.people:,} persons, at most {table.rows_per_person:,} each",
         hint=f"methods that do: {', '.join(others)}" if others else "no method does for this promise",
     )
 

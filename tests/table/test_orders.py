@@ -13,12 +13,15 @@ import pytest
 
 from oneoff.errors import BadGuarantee, BadValue, RoleConflict, UnknownColumn
 from oneoff.models import parse
+from oneoff.publish import anonymize
 from oneoff.releases.predicate import conditions
 from oneoff.table import Attribute
 from oneoff.table.distance import displacement
 from oneoff.table.domain import with_domain
 from oneoff.table.orders import declared_as
 from oneoff.table.read import read_table
+from oneoff.utility.counting import people_meant
+from oneoff.utility.workloads import asked_in_file
 
 ORDER = ["Poor", "Fair", "Good", "Very good", "Excellent"]
 HEALTH = ["Good", "Poor", "Excellent", "Good", "Fair"]  # nobody is very well
@@ -185,3 +188,26 @@ def test_another_table_is_read_in_the_same_way() -> None:
         "dates": {"d": "month"},
     }
     assert declared_as(table.quasi, but=["a", "d"])["dates"] == {}
+
+
+# --- where others ask for a range
+
+
+def _ordered_people(**given: Any) -> Any:
+    frame = pl.DataFrame({"age": [30, 31, 32, 33] * 5, "ill": list("abab") * 5, "health": HEALTH * 4})
+    return read_table(frame, quasi=["age"], sensitive=["ill", "health"], ordered={"health": ORDER}, **given)
+
+
+@pytest.mark.parametrize("method", ["mutual-cover", "mondrian"])
+def test_a_range_of_a_second_sensitive_column_follows_its_order(method: str) -> None:
+    promise = "delta-probability:0.5" if method == "mutual-cover" else "k-anonymity:4"
+    release = anonymize(_ordered_people(), promise, method=method, seed=1)
+    assert release.count("health between 'Poor' and 'Good'").count == 16  # nobody between P and G, as texts go
+    assert release.count("health > 'Good'").count == 4
+
+
+def test_a_question_in_a_file_follows_it_too(tmp_path: Path) -> None:
+    table = _ordered_people().of_column("health")
+    (tmp_path / "own.txt").write_text("health between 'Poor' and 'Good'\n", "utf-8")
+    (asked,) = asked_in_file(tmp_path / "own.txt", table)
+    assert people_meant(table.codes, table.values, asked)[:, 1].tolist() == [16]

@@ -65,7 +65,13 @@ def audit(
 
 
 def _column_by_column(release: Published, table: Table | None, model: Model, control: Table | None) -> Verdict:
-    """The same for each of several sensitive columns, then all together."""
+    """The same for each of several sensitive columns, then all together.
+
+    Who was held out goes first: several columns as one have all combinations of the values that the others have.
+    """
+    if table is not None:
+        control = release.held_out_of(table) if control is None else control
+        table = release.people_in(table)
     found = {}
     for name in promised(model, release.sensitive_names):
         people, others = (None if each is None else each.of_column(name) for each in (table, control))

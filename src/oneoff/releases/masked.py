@@ -106,7 +106,9 @@ class Masked(Exact):
         possible = wanted[self.values]
         for each in asked:
             if each.column in self.besides:
-                possible = possible & each.holds(self._labels_of(each.column))[self._of_column(each.column).values]
+                beside = self._of_column(each.column)
+                assert beside.sensitive is not None
+                possible = possible & each.holds_for(beside.sensitive)[beside.values]
         asked = [each for each in asked if each.column not in self.besides]
         shown = float((possible & self.meant(asked)).sum())
         low, high = (0.0, float(possible.sum())) if asked else (shown, shown)

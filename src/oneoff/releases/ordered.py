@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.releases.cells import Shares, shares_between
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import renamed
 from oneoff.releases.ranges import Ranges
@@ -42,10 +41,9 @@ class OrderedRanges(Ranges):
         part: Floats = (below[self.high + 1] - below[self.low]) / self.values_shown(attribute)
         return part
 
-    def share_below(self, attribute: Attribute, known: Attribute, at: Ints | None = None) -> Shares:
+    def _among(self, attribute: Attribute, known: Attribute) -> tuple[Ints, Ints]:
         code = renamed(attribute, known).astype(np.int64)
-        low, high = code[self.low], code[self.high]
-        return shares_between(low, high, high - low + 1, np.arange(known.size + 1) if at is None else at)
+        return code[self.low], code[self.high]
 
     def places(self, attribute: Attribute, labels: npt.NDArray[Any]) -> Ints:
         """The code of each label, -1 for one that is not in the order."""

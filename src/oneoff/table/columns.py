@@ -209,7 +209,8 @@ def _dictionary(attribute: Attribute, codes: Codes) -> pa.DictionaryArray:
     gone = attribute.labels == MISSING_LABEL if attribute.labels.dtype.kind in "OU" else np.zeros(attribute.size, bool)
     place = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1)[codes]  # Parquet knows no null in a dictionary
     indices = pa.array(np.maximum(place, 0).astype(np.int32), mask=place < 0)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.labels[~gone]))
+    known = pa.array(attribute.labels[~gone], pa.string() if gone.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, known)
 
 
 def _canonical(name: str, values: Any) -> Any:

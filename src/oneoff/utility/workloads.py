@@ -163,7 +163,7 @@ def _named_codes(path: Path, number: int, text: str, table: Table) -> _Query:
     try:
         for each in conditions(text):
             j, attribute = _named(each.column, table)
-            holds = each.holds(attribute.labels)
+            holds = each.holds_for(attribute)
             found[j] = found[j] & holds if j in found else holds
     except InputError as error:
         raise type(error)(f"line {number} of {path}: {error.what}", allowed=error.allowed, got=error.got or text[:200],

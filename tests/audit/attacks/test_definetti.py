@@ -28,6 +28,17 @@ def test_an_identity_release_is_broken_and_one_group_gives_the_baseline():
     assert one.rate.share == pytest.approx(one.baseline)
 
 
+def test_where_nobody_can_be_placed_there_is_nothing_to_assign(tmp_path):
+    """All groups look the same, and a release without its private half does not say who is in which."""
+    frame = people().with_columns(age=pl.lit(30), sex=pl.lit("F"))
+    table = oneoff.read_table(frame, **ROLES)
+    release = oneoff.anonymize(table, "k-anonymity:20", method="transversal", seed=1)
+    assert release.group.max() > 0
+    release.write(tmp_path / "out")
+    found = oneoff.attack(oneoff.load_release(tmp_path / "out"), table)
+    assert found.refused["definetti"] == "nothing tells who is in which group"
+
+
 def men_and_women(rows: int = 400) -> oneoff.Table:
     """Men have one of two diseases, women one of two others."""
     rng = np.random.default_rng(0)

@@ -35,7 +35,8 @@ _STOPPED = {
 
 def without_groups(scene: Scene) -> str:
     """Why there is nothing to assign, where that is so."""
-    if scene.view.group is None or scene.view.held is None:
+    group = scene.view.group
+    if group is None or scene.view.held is None or not (group >= 0).any():
         return "nothing tells who is in which group"
     return "" if scene.knows_groups else "who does not know all quasi-identifiers cannot tell who is in which group"
 

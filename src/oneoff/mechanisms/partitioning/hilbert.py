@@ -43,8 +43,9 @@ def hilbert(
     rule = values.rule
     order = hilbert_order(table, task.rng)
     if rule.by_value:
-        return finish(task, greedy_groups(values.values, order, rule, values.width))
-    group = optimal_groups(table.codes, order, task.space, rule.least_size)
+        group = greedy_groups(values.values, order, rule, values.width)
+    else:
+        group = optimal_groups(table.codes, order, task.space, rule.least_size)
     return finish(task, enough_persons(table, group, rule.least_size))
 
 
