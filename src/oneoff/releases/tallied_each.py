@@ -21,6 +21,7 @@ from oneoff.errors import BadValue, UnknownColumn, listing, nearest
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tallies
+from oneoff.releases.amounts import Amounts
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.noise import variance_of_sum
 from oneoff.releases.predicate import Condition
@@ -292,6 +293,13 @@ class TalliedEach(Published):
         inside a cell, with an interval that holds however they go together."""
         known, some = self._counted_about(asked, wanted)
         return some[0][0]._count(known, some[0][1]) if len(some) == 1 else _apart(known, some)
+
+    def _total(self, asked: Sequence[Condition], wanted: Floats, of: Amounts | None) -> Estimate:
+        """Of the numbers of a sensitive column only the counts of that column tell, and `of_column` asks these."""
+        known, some = self._counted_about(asked, wanted != 0)
+        if of is None or len(some) != 1:
+            return super()._total(asked, wanted, of)
+        return some[0][0]._total(known, some[0][1].astype(np.float64), of)
 
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         known, some = self._counted_about(asked, wanted)
