@@ -156,7 +156,7 @@ def test_too_many_cases_are_refused_and_long_questions_are_not() -> None:
 # --- a question means for everybody what it says
 
 
-def tests_of_columns() -> st.SearchStrategy[str]:
+def questions() -> st.SearchStrategy[str]:
     signs = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
     leaf = st.builds("{} {} {}".format, st.sampled_from(["age", "stay"]), signs, st.integers(0, 4))
     return st.recursive(
@@ -171,7 +171,7 @@ def tests_of_columns() -> st.SearchStrategy[str]:
 
 
 @settings(max_examples=100, deadline=None)
-@given(tests_of_columns())
+@given(questions())
 def test_disjoint_questions_mean_the_people_of_the_question_once(text: str) -> None:
     age, stay = (each.ravel() for each in np.meshgrid(np.arange(5), np.arange(5)))
     found = np.zeros(25, dtype=np.int64)
@@ -185,7 +185,7 @@ def test_disjoint_questions_mean_the_people_of_the_question_once(text: str) -> N
 
 
 @settings(max_examples=30, deadline=None)
-@given(tests_of_columns(), st.lists(st.tuples(st.integers(-2, 6), st.integers(0, 5)), min_size=1, max_size=5))
+@given(questions(), st.lists(st.tuples(st.integers(-2, 6), st.integers(0, 5)), min_size=1, max_size=5))
 def test_the_part_of_a_range_is_the_share_of_its_numbers(text: str, ranges: list[tuple[int, int]]) -> None:
     text = text.replace("stay", "age")
     low = np.array([first for first, _ in ranges])

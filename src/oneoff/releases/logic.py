@@ -84,6 +84,11 @@ class Combined(Condition):
         return np.clip(part, 0.0, 1.0)
 
 
+def _combined(parts: Sequence[Condition], *, any_of: bool = False, opposite: bool = False) -> Combined:
+    inside = (each.test if isinstance(each, Combined) else each for each in parts)
+    return Combined(parts[0].column, test=Joined(tuple(inside), any_of, opposite))
+
+
 def _pieces(column: str, cuts: Sequence[float]) -> Iterator[tuple[Condition, float]]:
     """Points, and what lies before, between and behind them, with a number inside each."""
     if not cuts:
@@ -139,7 +144,7 @@ def in_columns(asked: Sequence[Condition]) -> list[Condition]:
     columns: dict[str, list[Condition]] = {}
     for each in asked:
         columns.setdefault(each.column, []).append(each)
-    return [each[0] if len(each) == 1 else Combined(name, test=Joined(tuple(each))) for name, each in columns.items()]
+    return [each[0] if len(each) == 1 else _combined(each) for each in columns.values()]
 
 
 def _read(where: Where) -> Test:
@@ -206,14 +211,11 @@ def _by_column(test: Test) -> Test:
     for part in map(_by_column, test.parts):  # (a or b) or c is a or b or c
         same = isinstance(part, Joined) and part.any_of == test.any_of
         parts.extend(part.parts if same and isinstance(part, Joined) else [part])
-    own: dict[str, list[Test]] = {}
+    own: dict[str, list[Condition]] = {}
     for part in parts:
         if not isinstance(part, Joined):
             own.setdefault(part.column, []).append(part)
-    single: list[Test] = [
-        each[0] if len(each) == 1 else Combined(name, test=Joined(tuple(each), test.any_of))
-        for name, each in own.items()
-    ]
+    single: list[Test] = [each[0] if len(each) == 1 else _combined(each, any_of=test.any_of) for each in own.values()]
     joined = (*single, *(part for part in parts if isinstance(part, Joined)))
     return joined[0] if len(joined) == 1 else replace(test, parts=joined)
 
@@ -226,7 +228,7 @@ def _paths(test: Test) -> tuple[list[list[Condition]], list[list[Condition]]]:
     while undecided:
         rest, path = undecided.pop()
         first = next(_leaves(rest))
-        lacking = Combined(first.column, test=Joined((first,), opposite=True))
+        lacking = _combined([first], opposite=True)
         for truth, each in ((False, lacking), (True, first)):
             left = _given(rest, first, truth)
             if isinstance(left, bool):

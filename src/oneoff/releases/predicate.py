@@ -1,7 +1,7 @@
 """Which people are to be counted: `age between 30 and 39 and disease in ('flu', 'cold')`.
 
-Conditions on single columns, joined with `and`; `logic` reads `or`, `not` and parentheses as well. Texts stand in single
-quotes, names that are no plain words in double quotes. Between includes both ends.
+Conditions on single columns, joined with `and`; `logic` reads `or`, `not` and parentheses as well. Texts stand in
+single quotes, names that are no plain words in double quotes. Between includes both ends.
 """
 
 from __future__ import annotations
