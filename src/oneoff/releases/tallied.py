@@ -332,7 +332,8 @@ class Tallied(Published):
         """Who of a field is meant is as good as drawn from its people, whose shares differ inside it as they do between
         fields beyond the fit; and who of a cell has all that is asked for is as good as drawn, too.
 
-        Of what each person counts for, these are sums over the people meant of its powers 0, 1 and 2.
+        Of what each person counts for, these are sums over the people meant of its powers 0, 1 and 2. Where numbers of
+        a column are added up, shares may go with them alike in all cells of a field.
         """
         people, size = self.people.astype(np.float64), self.tallies.size.astype(np.float64)
         flags = [codes != 0 for codes in holds.values()]
@@ -347,8 +348,10 @@ class Tallied(Published):
         scatter = self._second(wanted, share) - share**2
         drawn = people**2 / np.maximum(people - 1, 1) * np.maximum(second - first**2, 0) * scatter
         apart = self.fitted.apart(wanted, self._noise_of(wanted))
-        usual = np.divide(first, part, out=np.zeros(len(part)), where=part > 0)[self.field]
-        uneven = meant[0] * np.maximum(meant[2] - 2 * usual * meant[1] + usual**2 * meant[0], 0)
+        uneven = people**2 * np.maximum(part * second - first**2, 0)
+        if all(codes.dtype == np.bool_ for codes in holds.values()):  # what people count for differs by cell alone
+            usual = np.divide(first, part, out=np.zeros(len(part)), where=part > 0)[self.field]
+            uneven = meant[0] * np.maximum(meant[2] - 2 * usual * meant[1] + usual**2 * meant[0], 0)
         differ = apart * float((people * first) ** 2 @ (1 - part) + uneven.sum())
         return float(drawn.sum() + differ + (_overlap(shares[1], shares[2], size) * each**2) @ share[self.field] ** 2)
 
