@@ -133,3 +133,15 @@ def test_counts_that_are_listed_bring_the_same_values_together(size: int) -> Non
     gather(counted, size, np.full(17 * 40 + 30, max(1, size // 4)), 3)
     assert (listed == counted).all()
     assert (listed != values).any()
+
+
+def test_cells_are_seen_the_same_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    from oneoff.audit import tallied
+
+    table = workers(6_000, 300)
+    release = publish(table, "beta-likeness:4", method="tallies", seed=1).release
+    whole = tallied.seen(release, table).values  # type: ignore[arg-type]
+    monkeypatch.setattr(tallied, "_LAID_OUT", 7 * 300)
+    parts = tallied.seen(release, table).values  # type: ignore[arg-type]
+    assert whole.shape[0] > 100
+    assert (whole != parts).nnz == 0

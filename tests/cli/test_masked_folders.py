@@ -148,8 +148,8 @@ def test_groups_have_bounds_and_numbers_have_sums(people: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--queries", 0), "at least one query"),
-        (("--queries", 5, "--attributes", 0), "at least one attribute"),
+        (("--queries", 0), "the number of queries is not usable"),
+        (("--queries", 5, "--attributes", 0), "the number of columns of a query is not usable"),
         (("--queries", 5, "--seed", -1), "a whole number >= 0"),
         (("--seed", 1), "--queries 1000"),
         (("--attributes", 2), "--queries 1000"),

@@ -670,3 +670,39 @@ def test_who_knows_a_column_sees_how_columns_go_together_only_where_they_were_co
     assert same > 0.9 if joint else same == pytest.approx(5 / 9, abs=0.05)
     found = oneoff.attack(release, table, attacker=oneoff.Attacker(knows=("t",)), attacks=["bayes"])
     assert (found["bayes"].rate.share > 0.9) is (joint is not None)
+
+
+# --- weights
+
+
+def weighed(telling: bool) -> tuple[pl.DataFrame, Table]:
+    """4,000 people whose weights go with age or, where they tell too much, with the second column."""
+    rng = np.random.default_rng(6)
+    frame = pl.DataFrame(
+        {"age": rng.integers(18, 80, 4000), "s": rng.integers(0, 3, 4000), "t": rng.integers(0, 2, 4000)}
+    )
+    by = pl.col("t") * 3 + 1 if telling else pl.col("age") / 20
+    frame = frame.with_columns(w=by * pl.Series(rng.uniform(0.5, 1.5, 4000)))
+    return frame, oneoff.read_table(frame, quasi=["age"], sensitive=["s", "t"], categorical=["s", "t"], weight="w")
+
+
+def test_weights_go_with_cells_whatever_is_counted(tmp_path: Path) -> None:
+    frame, table = weighed(telling=False)
+    release = released(table)
+    release.write(tmp_path / "out")
+    back = oneoff.load_release(tmp_path / "out" / "public")
+    assert back.to_arrow().equals(release.to_arrow())
+    assert oneoff.verify(tmp_path / "out" / "public").holds
+    assert pl.read_parquet(tmp_path / "out" / "public" / "microdata.parquet").columns == ["age", "s", "t", "w"]
+    for question in ("t = 1 and age >= 40", "s = 2 and t = 1 and age >= 40"):
+        truth = float(pl.SQLContext(p=frame).execute(f"SELECT SUM(w) AS w FROM p WHERE {question}", eager=True)["w"][0])
+        found = back.count(question, weighted=True)
+        assert found.weighted
+        assert found.low <= truth <= found.high
+        assert found.count == pytest.approx(truth, rel=0.15)
+        assert bool(found.independent) == ("s = " in question)
+
+
+def test_weights_that_tell_one_of_the_columns_are_refused() -> None:
+    with pytest.raises(BadValue, match="weights go with the sensitive column"):
+        released(weighed(telling=True)[1])

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,9 +34,13 @@ from oneoff.table.arrays import Floats, Ints
 from oneoff.table.classes import Risk, risk_of_classes
 from oneoff.table.persons import persons_with_value
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 __all__ = ["judge", "seen", "seen_knowing"]
 
 _MOST_SEEN = 50_000_000  # combinations of a cell, the values that somebody knows, and those to guess
+_LAID_OUT = 4_000_000  # counts of cells and values at a time
 
 _WORDS = Words(
     "noise was drawn as described",
@@ -188,9 +193,18 @@ def seen(release: Tallied, table: Table) -> View:
         counts, code = tallies.columns[j], release.quasi[j].codes_in(attribute)
         share = counts.count / tallies.size[counts.owner]
         columns.append(sparse(counts.owner, code[counts.value], share, (tallies.groups, attribute.size)))
-    values, held = (csr_array(np.maximum(each, 0)) for each in (release.fitted.cells(), release.estimates))
+    values, held = _of_cells(release), csr_array(np.maximum(release.estimates, 0))
     group = None if release.links is None else release.field[release.links]
     return View(release.form, table.quasi, release.sensitive, tuple(columns), values, group=group, held=held)
+
+
+def _of_cells(release: Tallied) -> csr_array:
+    """[cell, value]: how many people, some cells at a time: most have few of very many values."""
+    from scipy.sparse import csr_array, vstack
+
+    step = max(1, _LAID_OUT // len(release.counts))
+    blocks = (slice(first, first + step) for first in range(0, release.tallies.groups, step))
+    return csr_array(vstack([csr_array(np.maximum(release.fitted.cells(block), 0)) for block in blocks], format="csr"))
 
 
 def seen_knowing(release: TalliedEach, table: Table, known: Sequence[str], about: str) -> View:

@@ -88,7 +88,7 @@ class Regression:
         all_of: Floats = np.prod([*part.values(), one], axis=0)
         weights = []
         for j, counts in enumerate(self.tallies.columns):
-            other = np.prod([*(share for i, share in part.items() if i != j), one], axis=0)
+            other = np.prod([*(own for i, own in part.items() if i != j), one], axis=0)
             weights.append(counts.count * other[counts.owner] * (asked[j][counts.value] if j in asked else 1))
         return all_of, weights
 

@@ -235,10 +235,9 @@ class Tallied(Published):
 
             return TalliedEach.assemble(common, described, frames)
         cells, plain = frames["cells.parquet"], frames["microdata.parquet"]
-        shared = read_shared(described, frames)
         release = Tallied(
             **common,
-            **shared,
+            **read_shared(described, frames),
             field=whole_numbers(cells, "field", cells.num_rows),
             noisy=_read_counts(frames["counts.parquet"], common["sensitive"], int(described["fields"])),
             epsilon=float(described["epsilon"]),
@@ -268,9 +267,18 @@ class Tallied(Published):
         most = meant_between([size, *self._having(holds)], size)[1]
         return estimated(raw, math.sqrt(spread), float(most.sum()))
 
+    def people_with(self, asked: Sequence[Condition], wanted: Flags, weighted: bool = False) -> Estimate:
+        """How many people have these quasi-identifiers and one of the wanted values, or what they weigh."""
+        return self._weigh(asked, wanted) if weighted else self._count(asked, wanted)
+
     def inside_cells(self, asked: Sequence[Condition], wanted: Flags | None = None) -> Floats:
         """How many people of each cell have these quasi-identifiers and, if it is said, one of the wanted values."""
         return self.fitted.inside(self._holds(asked), wanted)
+
+    def weight_inside_cells(self, asked: Sequence[Condition]) -> Floats:
+        """The mean weight of those people of each cell who have these quasi-identifiers."""
+        assert self.weights is not None
+        return mean_among(self.weights, self._weight_fit, self.tallies, self._holds(asked))
 
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """People count for what those of their cell weigh who are meant; each of them may weigh what the cell does."""

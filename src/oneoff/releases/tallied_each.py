@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
@@ -172,14 +172,17 @@ class TalliedEach(Published):
     def _tallied(self, counted: Counted, summed: int) -> Tallied:
         parts = tuple((each.name, each.epsilon) for each in self.counted)
         one = counted.attributes[0] if len(counted.attributes) == 1 else combined(counted.name, counted.attributes)
+        common = {each.name: getattr(self, each.name) for each in fields(Published)}
+        own = {"sensitive": one, "counts": noisy_totals(counted.noisy, self.rows), "besides": (), "private_half": dict}
         return Tallied(
-            method=self.method, model=self.model, quasi=self.quasi, sensitive=one,
-            counts=noisy_totals(counted.noisy, self.rows), against=self.against, links=self.links,
-            held_out=self.held_out, persons=self.persons, origin=self.origin, broken=self.broken,
-            suppressed=self.suppressed, outliers=self.outliers, weights=self.weights, row_weight=self.row_weight,
-            tallies=self.tallies, field=counted.field, noisy=counted.noisy, epsilon=self.epsilon, codes=self.codes,
-            values=counted.values, rows_per_person=self.rows_per_person, part=Part(counted.epsilon, parts, summed),
+            **(common | own), tallies=self.tallies, field=counted.field, noisy=counted.noisy, epsilon=self.epsilon,
+            codes=self.codes, values=counted.values, rows_per_person=self.rows_per_person,
+            row_weight=self.row_weight, part=Part(counted.epsilon, parts, summed),
         )  # fmt: skip
+
+    def _attribute(self, name: str) -> Attribute:
+        whole = self.counted_with(name)
+        return whole.attributes[whole.names.index(name)]
 
     @cached_property
     def _each(self) -> tuple[Tallied, ...]:
@@ -225,9 +228,10 @@ class TalliedEach(Published):
     def public_files(self) -> dict[str, pyarrow.Table]:
         import pyarrow as pa
 
-        fields = {_numbered("field", i): each.field for i, each in enumerate(self.counted)}
-        weight = {} if self.weights is None else {"weight": self.weights.mean}
-        cells = {"cell": np.arange(self.tallies.groups), **fields, "people": self.tallies.size, **weight}
+        field_of: dict[str, Ints | Floats] = {_numbered("field", i): each.field for i, each in enumerate(self.counted)}
+        cells = {"cell": np.arange(self.tallies.groups), **field_of, "people": self.tallies.size}
+        if self.weights is not None:
+            cells["weight"] = self.weights.mean
         return {
             "cells.parquet": pa.table(cells),
             "columns.parquet": tallies_table(self.tallies, self.quasi),
@@ -289,10 +293,7 @@ class TalliedEach(Published):
     # --- counting
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        """By the counts of what is asked about; where that was not counted together, as if columns were independent
-        inside a cell, with an interval that holds however they go together."""
-        known, some = self._counted_about(asked, wanted)
-        return some[0][0]._count(known, some[0][1]) if len(some) == 1 else _apart(known, some)
+        return self._answer(asked, wanted, weighted=False)
 
     def _total(self, asked: Sequence[Condition], wanted: Floats, of: Amounts | None) -> Estimate:
         """Of the numbers of a sensitive column only the counts of that column tell, and `of_column` asks these."""
@@ -302,33 +303,26 @@ class TalliedEach(Published):
         return some[0][0]._total(known, some[0][1].astype(np.float64), of)
 
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
-        known, some = self._counted_about(asked, wanted)
-        if len(some) == 1:
-            return some[0][0]._weigh(known, some[0][1])
-        raise BadValue(
-            "what people weigh is not told about several sensitive columns that were not counted together",
-            allowed="one of them in a question, or how many people there are",
-            got=listing([each.sensitive.name for each, _ in some if each.sensitive is not None]),
-        )
+        return self._answer(asked, wanted, weighted=True)
 
-    def _counted_about(
-        self, asked: Sequence[Condition], wanted: Flags
-    ) -> tuple[list[Condition], list[tuple[Tallied, Flags]]]:
-        """The conditions on quasi-identifiers, and the counts that the others are about with the values they want."""
+    def _answer(self, asked: Sequence[Condition], wanted: Flags, *, weighted: bool) -> Estimate:
+        """By the counts of what is asked about; where that was not counted together, as if columns were independent
+        inside a cell, with an interval that holds however they go together."""
         values = {self.sensitive_names[0]: wanted}
         for each in asked:
             if each.column in self.besides:
-                beside = self._of_column(each.column).sensitive
-                assert beside is not None
-                holds = each.holds_for(beside)
+                holds = each.holds_for(self._attribute(each.column))
                 values[each.column] = values[each.column] & holds if each.column in values else holds
         known = [each for each in asked if each.column not in self.besides]
         about = [(each, counted.wanted(values)) for each, counted in zip(self._each, self.counted, strict=True)]
-        return known, [(each, flags) for each, flags in about if not flags.all()] or about[:1]
+        some = [(each, flags) for each, flags in about if not flags.all()] or about[:1]
+        if len(some) == 1:
+            return some[0][0].people_with(known, some[0][1], weighted)
+        return _apart(known, some, weighted=weighted)
 
 
-def _apart(asked: Sequence[Condition], about: Sequence[tuple[Tallied, Flags]]) -> Estimate:
-    """How many people have wanted values of several columns that were counted apart.
+def _apart(asked: Sequence[Condition], about: Sequence[tuple[Tallied, Flags]], *, weighted: bool) -> Estimate:
+    """How many people have wanted values of several columns that were counted apart, or what they weigh.
 
     Whoever they are, no more people have all than have each, and no fewer than these leave room for (Frechet). Of the
     numbers that this takes, each may be off by its error; all hold together with 95 % confidence.
@@ -336,15 +330,17 @@ def _apart(asked: Sequence[Condition], about: Sequence[tuple[Tallied, Flags]]) -
     first, everybody = about[0][0], np.ones(about[0][0].noisy.shape[1], dtype=np.bool_)
     size = first.inside_cells(asked)
     shares = [each.inside_cells(asked, wanted) / np.maximum(size, 1e-300) for each, wanted in about]
-    raw = float(size @ np.prod(shares, axis=0))
-    single, whole = [each._count(asked, wanted) for each, wanted in about], first._count(asked, everybody)
+    counts_for = size * first.weight_inside_cells(asked) if weighted else size
+    raw = float(counts_for @ np.prod(shares, axis=0))
+    single = [each.people_with(asked, wanted, weighted) for each, wanted in about]
+    whole = first.people_with(asked, everybody, weighted)
     off = NormalDist().inv_cdf(1 - _DOUBT / (2 * len(about) + 1))
     most = min(_end(each, off) for each in (*single, whole))
     least = sum(_end(each, -off) for each in single) - (len(about) - 1) * _end(whole, off)
-    low, high = max(least, 0.0), max(most, 0.0)
+    low = max(least, 0.0)
+    high = max(most, low)
     names = tuple(each.sensitive.name for each, _ in about if each.sensitive is not None)
-    inside = min(max(raw, low), max(low, high))
-    return Estimate(inside, raw, None, low, max(low, high), False, independent=names)
+    return Estimate(min(max(raw, low), high), raw, None, low, high, False, weighted, names)
 
 
 def _end(estimate: Estimate, errors: float) -> float:
@@ -409,16 +405,15 @@ def tally_each(
 
     seeded   noise from `rng`, for a run that can be repeated; it must not go out
     """
-    for name in table.sensitive_names:
+    for name in dict.fromkeys([*table.sensitive_names, *(name for name, _ in plan.columns)]):
         refuse_telling(table.of_column(name), plan.cells.group)
-    tallies = tallies_of(table.quasi, table.codes, plan.cells.group)
+    tallies, weights = tallies_of(table.quasi, table.codes, plan.cells.group), weights_of(table, plan.cells.group)
     drawn = [drawn_counts(table.of_column(name), each, rng if seeded else None) for name, each in plan.columns]
     fits = [
         fitted_to(table.quasi, tallies, each.field, counts, variance_of_sum(each.of_a_row, counts.shape[1]))
         for (_, each), counts in zip(plan.columns, drawn, strict=True)
     ]
     codes, dealt, cell = plain_rows(fits, rng)
-    weights = weights_of(table, plan.cells.group)
     counted = tuple(
         Counted(_members(table, name), each.field, counts, each.epsilon, values)
         for (name, each), counts, values in zip(plan.columns, drawn, dealt, strict=True)

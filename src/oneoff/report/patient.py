@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from oneoff.models import Model
+from oneoff.models import Model, PerColumn
 from oneoff.models.adversary import Adversary
 from oneoff.models.numbers import number_text
 from oneoff.report.words import plain
@@ -53,6 +53,11 @@ def patient_sentence(
     odds = None if epsilon is None or not math.isfinite(epsilon) else math.exp(min(epsilon, 700.0))
     setting = Setting(_listed(known), _listed(hidden, "or") or "value", against, odds)
     said = [_part(part, setting) for part in model.parts()]
+    if isinstance(model, PerColumn) and odds is None:
+        said = [_part(part, setting) for part in model.common]
+        for name, own in model.columns:
+            of_it = replace(setting, value=_listed([name] if name in hidden else name.split("*")))
+            said += [_part(part, of_it) for part in own.parts()]
     return f"If you are in this table, {'; and '.join(dict.fromkeys(said))}."
 
 
