@@ -65,6 +65,7 @@ _NOISE = {
 _WIDER = ", times rows_per_person, the most rows that anybody has"
 _SHARED = 1.3  # what the fit leaves out of a field, its neighbours lack as well: measured, as is the next number
 _WIDENED = 50  # what is unknown beside noise was estimated from fields: the fewer, the less is that to be relied on
+_UNEVEN = 1.5  # how values go with the numbers of a column inside a field is known less well: errors, measured
 _UNIT = 2**30  # of a person, so that dealing is exact and the same on every machine
 
 
@@ -306,6 +307,8 @@ class Tallied(Published):
         if of is not None:
             amounts[of.column] = reach
         raw, spread = self._estimate(amounts, wanted, np.ones(len(size)))
+        if of is not None:
+            spread *= _UNEVEN**2
         least, most = (most * end for end in (min(float(reach.min()), 0.0), max(float(reach.max()), 0.0)))
         return between(raw, math.sqrt(spread), least, most)
 
