@@ -308,6 +308,15 @@ class TalliedEach(Published):
     def _answer(self, asked: Sequence[Condition], wanted: Flags, *, weighted: bool) -> Estimate:
         """By the counts of what is asked about; where that was not counted together, as if columns were independent
         inside a cell, with an interval that holds however they go together."""
+        known, some = self._counted_about(asked, wanted)
+        if len(some) == 1:
+            return some[0][0].people_with(known, some[0][1], weighted)
+        return _apart(known, some, weighted=weighted)
+
+    def _counted_about(
+        self, asked: Sequence[Condition], wanted: Flags
+    ) -> tuple[list[Condition], list[tuple[Tallied, Flags]]]:
+        """The conditions on quasi-identifiers, and the counts that the others are about with the values they want."""
         values = {self.sensitive_names[0]: wanted}
         for each in asked:
             if each.column in self.besides:
@@ -315,10 +324,7 @@ class TalliedEach(Published):
                 values[each.column] = values[each.column] & holds if each.column in values else holds
         known = [each for each in asked if each.column not in self.besides]
         about = [(each, counted.wanted(values)) for each, counted in zip(self._each, self.counted, strict=True)]
-        some = [(each, flags) for each, flags in about if not flags.all()] or about[:1]
-        if len(some) == 1:
-            return some[0][0].people_with(known, some[0][1], weighted)
-        return _apart(known, some, weighted=weighted)
+        return known, [(each, flags) for each, flags in about if not flags.all()] or about[:1]
 
 
 def _apart(asked: Sequence[Condition], about: Sequence[tuple[Tallied, Flags]], *, weighted: bool) -> Estimate:
