@@ -280,7 +280,7 @@ class Published(ABC):
 
     def mean_terms(self, terms: Sequence[Sequence[Condition]], column: str, weighted: bool) -> Estimate:
         """The mean over disjoint questions together."""
-        numbers = numbers_of(self._attribute(column))
+        numbers = numbers_of(self.column_named(column))
         ends = float(np.nanmin(numbers)), float(np.nanmax(numbers))
         if np.isnan(numbers).any():
             known = Condition(column, among=(MISSING_LABEL,), without=True)
@@ -310,7 +310,7 @@ class Published(ABC):
                 assert self.sensitive is not None
                 wanted &= each.holds_for(self.sensitive)
             else:
-                self._attribute(each.column)
+                self.column_named(each.column)
         return [each for each in asked if not self._is_sensitive(each.column)], wanted
 
     def _summed(self, terms: Sequence[Sequence[Condition]], column: str, beyond: float, weighted: bool) -> Estimate:
@@ -319,7 +319,7 @@ class Published(ABC):
         return added(parts) if parts else Estimate(0.0, 0.0, 0.0, 0.0, 0.0, True)
 
     def _summed_over(self, asked: list[Condition], column: str, beyond: float, weighted: bool) -> Estimate:
-        attribute = self._attribute(column)
+        attribute = self.column_named(column)
         numbers = numbers_of(attribute) - beyond
         named = {each.column for each in asked} & set(self.sensitive_names)
         if column in self.sensitive_names and self.besides and named <= {column} and not weighted:
@@ -354,7 +354,7 @@ class Published(ABC):
 
         return by_value(self.sensitive.name, wanted[some], labels[some], with_value)
 
-    def _attribute(self, name: str) -> Attribute:
+    def column_named(self, name: str) -> Attribute:
         """The column of that name, sensitive or not."""
         if self.sensitive is not None and self._is_sensitive(name):
             return self.sensitive
