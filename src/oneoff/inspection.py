@@ -19,6 +19,7 @@ from oneoff.models.adversary import Adversary
 from oneoff.releases import Published
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.folder import load_release, public_half
+from oneoff.releases.grouped import CrossTable
 from oneoff.releases.signature import KeyFile, Origin, origin_of
 from oneoff.report.words import plain
 from oneoff.table import Table
@@ -28,7 +29,9 @@ from oneoff.utility.workloads import Asking, workload_errors
 
 __all__ = [
     "Answer",
+    "Asked",
     "Inspection",
+    "TableAnswer",
     "audit_folder",
     "impute_folder",
     "measure_folder",
@@ -142,7 +145,7 @@ class Inspection:
 
 @dataclass(frozen=True)
 class Answer:
-    """How many people are meant, and what in the question nobody has."""
+    """How many people are meant, or their sum, mean or share, and what in the question nobody has."""
 
     where: str
     estimate: Estimate
@@ -151,6 +154,35 @@ class Answer:
     def as_dict(self) -> dict[str, Any]:
         """What `oneoff query --json` prints; keys are stable."""
         return {"where": self.where} | self.estimate.as_dict() | {"notices": self.notices}
+
+    def lines(self) -> list[str]:
+        sentence = self.estimate.sentence()
+        return [f"{sentence[0].upper()}{sentence[1:]}."]
+
+
+@dataclass(frozen=True)
+class TableAnswer:
+    """A cross-tabulation of those who are meant."""
+
+    where: str
+    table: CrossTable
+    notices: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"where": self.where, "table": self.table.as_dicts(), "notices": self.notices}
+
+    def lines(self) -> list[str]:
+        return self.table.lines()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to tell about people beside their number: a sum, a mean, the share of some of them, or a whole table."""
+
+    sum: str | None = None
+    mean: str | None = None
+    share: str | None = None
+    table: tuple[str, ...] = ()
 
 
 def verify(folder: Folder, key: KeyFile | None = None) -> Verdict:
@@ -274,11 +306,33 @@ def model_folder(
     return model_utility(release, release.people_in(original), others, target, models=models)
 
 
-def query_folder(folder: Folder, where: str, weighted: bool = False) -> Answer:
-    """How many people have these properties, or what weight? From the public half alone."""
-    release = load_release(folder)
-    estimate = release.count(where, weighted=weighted)
-    return Answer(where, estimate, [*release.unknown_values(where), *_missing(release)])
+def query_folder(
+    folder: Folder, where: str | None, weighted: bool = False, asked: Asked | None = None
+) -> Answer | TableAnswer:
+    """How many people have these properties, or what weight, sum, mean or share? From the public half alone."""
+    release, asked = load_release(folder), asked or Asked()
+    unknown = [note for each in (where, asked.share) if each is not None for note in release.unknown_values(each)]
+    text, notices = where or "", [*dict.fromkeys(unknown), *_missing(release)]
+    if asked.table:
+        return TableAnswer(text, _table(release, where, weighted, asked), notices)
+    return Answer(text, _told(release, where, weighted, asked), notices)
+
+
+def _table(release: Published, where: str | None, weighted: bool, asked: Asked) -> CrossTable:
+    grouped = release.group_by(*asked.table, where=where)
+    if asked.sum is not None:
+        return grouped.sum(asked.sum, weighted=weighted)
+    return grouped.count(weighted=weighted) if asked.mean is None else grouped.mean(asked.mean, weighted=weighted)
+
+
+def _told(release: Published, where: str | None, weighted: bool, asked: Asked) -> Estimate:
+    if asked.sum is not None:
+        return release.sum(asked.sum, where, weighted=weighted)
+    if asked.mean is not None:
+        return release.mean(asked.mean, where, weighted=weighted)
+    if asked.share is not None:
+        return release.share(asked.share, where, weighted=weighted)
+    return release.count(where or "", weighted=weighted)
 
 
 def impute_folder(folder: Folder, out: Path, copies: int, seed: int | None = None, *, csv: bool = False) -> list[str]:

@@ -40,7 +40,7 @@ def test_questions_are_read(text: str, found: list[Condition]) -> None:
         ("age between 3", "between needs two values"),
         ("age", "after 'age' comes between"),
         ("age = flu", "texts stand in single quotes: 'flu'"),
-        ("age = 3 or sex = 'F'", "joined with 'and'"),
+        ("age = 3 xor sex = 'F'", "joined with 'and'"),
         ("age = 3 and", "ends in the middle"),
         ("disease in 'flu'", "in needs a list"),
         ("disease in ('flu'", "a list ends with"),

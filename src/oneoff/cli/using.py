@@ -9,9 +9,10 @@ import typer
 
 from oneoff.cli import options
 from oneoff.cli.output import notify, print_json, print_lines
-from oneoff.errors import BadValue
+from oneoff.errors import BadValue, OutputError
 
 if TYPE_CHECKING:
+    from oneoff.inspection import TableAnswer
     from oneoff.utility.workloads import Asking
 
 __all__ = ["microdata", "query", "utility"]
@@ -86,21 +87,48 @@ def _asked(
 
 def query(
     folder: options.PublicHalf,
-    where: Annotated[str, typer.Argument(help="\"age between 30 and 39 and disease in ('flu')\"")],
+    where: Annotated[
+        str | None, typer.Argument(help="\"age between 30 and 39 and (sex = 'F' or not disease in ('flu'))\"")
+    ] = None,
+    sum_of: Annotated[str | None, typer.Option("--sum", metavar="COLUMN", help="Add up a column of numbers.")] = None,
+    mean: Annotated[str | None, typer.Option(metavar="COLUMN", help="The mean of a column of numbers.")] = None,
+    share: Annotated[
+        str | None, typer.Option(metavar="WHERE", help="Which part of those people have these properties, too.")
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(metavar="COLUMNS", help="By the values of these columns: sex,disease.")
+    ] = None,
+    csv: Annotated[str | None, typer.Option(metavar="FILE", help="Write that table to a CSV file as well.")] = None,
     weighted: options.Weighted = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """How many people have these properties? An estimate from the public half, with an interval."""
-    from oneoff.inspection import query_folder
+    """How many people have these properties? An estimate from the public half, with an interval.
 
-    answer = query_folder(folder, where, weighted)
+    Or what a column of theirs adds up to, its mean, a share, or a whole table. Without properties, of everybody.
+    """
+    from oneoff.inspection import Asked, TableAnswer, query_folder
+
+    if sum((sum_of is not None, mean is not None, share is not None)) > 1 or (share is not None and table is not None):
+        raise BadValue("one answer at a time", allowed="one of --sum, --mean and --share; --table with the first two")
+    if csv is not None and table is None:
+        raise BadValue("--csv writes a table", allowed="with --table sex,disease, for example")
+    columns = () if table is None else tuple(name.strip() for name in table.split(",") if name.strip())
+    answer = query_folder(folder, where, weighted, Asked(sum_of, mean, share, columns))
     for notice in answer.notices:
         notify(notice)
+    if csv is not None and isinstance(answer, TableAnswer):
+        _write_csv(csv, answer)
     if as_json:
         print_json(answer.as_dict())
     else:
-        sentence = answer.estimate.sentence()
-        print_lines([f"{sentence[0].upper()}{sentence[1:]}."])
+        print_lines(answer.lines())
+
+
+def _write_csv(path: str, answer: TableAnswer) -> None:
+    try:
+        answer.table.to_polars().write_csv(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written", got=str(error)) from None
 
 
 def microdata(

@@ -19,12 +19,13 @@ from oneoff.errors import RoleConflict, listing
 from oneoff.models import Counts, Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Partition
-from oneoff.releases.estimate import Estimate, estimated
+from oneoff.releases.amounts import Amounts
+from oneoff.releases.estimate import Estimate, between, estimated
 from oneoff.releases.exact import Exact, ValuesShown
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import of_people
 from oneoff.table import Table
-from oneoff.table.arrays import Codes, Flags, Ints, offsets
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
 
 if TYPE_CHECKING:
     import pyarrow
@@ -103,6 +104,16 @@ class Bucketized(Exact):
         share = with_value / shares.size
         drawn = meant * share * (1 - share) * (shares.size - meant) / np.maximum(shares.size - 1, 1)
         return estimated(float(meant @ share), math.sqrt(float(drawn.sum())), float(meant.sum()))
+
+    def _total(self, asked: Sequence[Condition], wanted: Floats, of: Amounts | None) -> Estimate:
+        """The values of a bucket are dealt to its people by chance: the variance of a sum of products is known."""
+        each, least, most = self.amounts(asked, wanted, of)
+        shares, size = self.shares, self.shares.size
+        first, second = (np.bincount(self.bucket, each**power, self.buckets) / size for power in (1, 2))
+        amount = wanted[shares.value]
+        mean, square = (np.bincount(shares.owner, shares.count * amount**power) / size for power in (1, 2))
+        drawn = size**2 / np.maximum(size - 1, 1) * np.maximum((second - first**2) * (square - mean**2), 0)
+        return between(float((size * first) @ mean), math.sqrt(float(drawn.sum())), least, most)
 
 
 def _read_shares(frame: pyarrow.Table, common: dict[str, Any], buckets: int) -> Counts:

@@ -8,6 +8,7 @@ which one it is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -53,6 +54,17 @@ class Cells(ABC):
     @abstractmethod
     def part(self, attribute: Attribute, asked: Condition) -> Floats:
         """The part of what each box shows for which a condition is true."""
+
+    def sums(
+        self, attribute: Attribute, asked: Sequence[Condition], each: Floats, shift: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """What one person of each box adds to a sum on average if she fulfils these conditions, and nothing else; and
+        the least and the largest of the box. A person with code c counts for each[c]."""
+        shown, width = self.spread(attribute, attribute)
+        holds = np.logical_and.reduce([np.ones(len(each), dtype=np.bool_), *(c.holds_for(attribute) for c in asked)])
+        numbers, first = each[shown.items], shown.start[:-1]
+        sums = np.add.reduceat(numbers * holds[shown.items], first) * width
+        return sums, np.minimum.reduceat(numbers, first), np.maximum.reduceat(numbers, first)
 
     @abstractmethod
     def share_below(self, attribute: Attribute, known: Attribute, at: Ints | None = None) -> Shares:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from oneoff.card import card
 from oneoff.table.arrays import Flags, Floats
 
-__all__ = ["CONFIDENCE", "Estimate", "estimated", "reconstruct"]
+__all__ = ["CONFIDENCE", "Estimate", "between", "estimated", "reconstruct"]
 
 CONFIDENCE = 1.959963984540054  # standard errors on either side that hold 95 %
 
@@ -29,6 +29,7 @@ class Estimate:
     weighted    weights were added up, not people
     independent   columns that were taken to have nothing to do with each other inside a cell; the interval holds
                 however they go together
+    quantity    what it is, where it is no number of people: "sum of stay", "mean of stay", "share"
     """
 
     count: float
@@ -39,12 +40,17 @@ class Estimate:
     certain: bool
     weighted: bool = False
     independent: tuple[str, ...] = ()
+    quantity: str = ""
+
+    @property
+    def value(self) -> float:
+        """The same as `count`, for what is no count."""
+        return self.count
 
     def sentence(self) -> str:
         sure = "certainly" if self.certain else "with 95 % confidence"
-        about = f"about {self.count:,.1f} {'people by weight' if self.weighted else 'people'}"
-        between = f"{sure} between {self.low:,.1f} and {self.high:,.1f}"
-        about = f"about {self.count:,.1f} {'people by weight' if self.weighted else 'people'}"
+        about = f"about {self.shown(self.count)}{self._unit()}"
+        between = f"{sure} between {self.shown(self.low)} and {self.shown(self.high)}"
         if self.independent:
             names = " and ".join(map(repr, self.independent))
             return (
@@ -53,13 +59,25 @@ class Estimate:
             )
         return f"{about}; {between}"
 
+    def shown(self, number: float) -> str:
+        """A number as it is printed: shares in per cent, means to four digits."""
+        if math.isnan(number):
+            return "nothing"
+        if self.quantity == "share":
+            return f"{100 * number:.1f} %"
+        return f"{number:,.4g}" if self.quantity.startswith("mean") and abs(number) < 1000 else f"{number:,.1f}"
+
+    def _unit(self) -> str:
+        weight = " by weight" if self.weighted else ""
+        return f", the {self.quantity}{weight}" if self.quantity else f" people{weight}"
+
     def _repr_html_(self) -> str:
-        error = "not known" if self.error is None else f"{self.error:,.1f}"
-        return card(f"{self.count:,.1f} people", [("standard error", error)], self.sentence())
+        error = "not known" if self.error is None else self.shown(self.error)
+        return card(f"{self.shown(self.count)}{self._unit()}", [("standard error", error)], self.sentence())
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "count": self.count,
+            **({"quantity": self.quantity, "value": self.count} if self.quantity else {"count": self.count}),
             "raw": self.raw,
             "standard_error": self.error,
             "low": self.low,
@@ -74,6 +92,13 @@ def estimated(raw: float, error: float, most: float) -> Estimate:
     """From an unbiased number with its standard error: never fewer than none, never more than can be meant."""
     ends = (raw - CONFIDENCE * error, raw + CONFIDENCE * error)
     inside, low, high = (min(max(x, 0.0), most) for x in (raw, *ends))
+    return Estimate(inside, raw, error, low, high, False)
+
+
+def between(raw: float, error: float, least: float, most: float) -> Estimate:
+    """From an unbiased sum with its standard error, when it cannot be less than one number or more than another."""
+    ends = (raw - CONFIDENCE * error, raw + CONFIDENCE * error)
+    inside, low, high = (min(max(x, least), most) for x in (raw, *ends))
     return Estimate(inside, raw, error, low, high, False)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from oneoff.releases.amounts import Amounts
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published, renamed
 from oneoff.table import Table
@@ -59,6 +60,14 @@ class Exact(Published):
             j = self.place_of(each.column)
             meant &= each.holds_for(self.quasi[j])[self.codes[:, j]]
         return meant
+
+    def amounts(self, asked: Sequence[Condition], wanted: Floats, of: Amounts | None) -> tuple[Floats, float, float]:
+        """What each record counts for by its quasi-identifiers; and what all of them can add up to with any values."""
+        each = self.meant(asked).astype(np.float64)
+        if of is not None:
+            each *= of.each[self.codes[:, of.column]]
+        products = np.multiply.outer([float(np.minimum(each, 0).sum()), float(each.clip(0).sum())], wanted)
+        return each, float(min(products.min(), 0.0)), float(max(products.max(), 0.0))
 
     @cached_property
     def look_alikes(self) -> Ints:

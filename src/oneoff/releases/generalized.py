@@ -21,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.errors import BadValue, OutputError
-from oneoff.models import Model
+from oneoff.models import Counts, Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Links, Partition
 from oneoff.randomness import secret_generator
+from oneoff.releases.amounts import Amounts
 from oneoff.releases.cells import Cells, NumericAs
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.microdata import ABOUT, PlainRows, draw_rows, read_rows, rows_table
@@ -43,6 +44,7 @@ from oneoff.releases.tallies import (
     read_tallies,
     tallies_of,
     tallies_table,
+    total,
 )
 from oneoff.releases.weights import Fit, fitted, mean_among, read_weights, weighed, weights_of
 from oneoff.table import Attribute, Table
@@ -287,17 +289,78 @@ class Generalized(Published):
         low, high = float(people[part >= 1].sum()), float(people[part > 0].sum())
         return Estimate(raw, raw, None, low, high, True)
 
-    def _wanted_in_boxes(self, asked: Sequence[Condition], wanted: Flags) -> tuple[Ints, list[Condition]]:
-        """How many people of each box have the sensitive values asked for, which records show together, and what is
-        asked beyond these."""
+    def _total(self, asked: Sequence[Condition], wanted: Floats, of: Amounts | None) -> Estimate:
+        """As `_count`; the interval is certain: whoever of a box is meant, there are at least and at most so many."""
+        if of is None:
+            return self._total_of_values(asked, wanted)
+        people, asked = self._wanted_in_boxes(asked, wanted != 0)
+        own = [each for each in asked if self.place_of(each.column) == of.column]
+        others = [each for each in asked if each not in own]
+        if self.tallies is None:
+            return self._total_in_boxes(people, own, others, of)
+        holds = self._asked(own).get(of.column, np.ones(len(of.each), dtype=np.bool_))
+        counts = _only(self.tallies.columns[of.column], holds)
+        return self._total_between(counts, of.each, [people, *self._terms(others)])
+
+    def _total_of_values(self, asked: Sequence[Condition], wanted: Floats) -> Estimate:
+        meant, asked = self._meant(asked, wanted != 0)
+        found = np.flatnonzero(meant)
+        order = found[np.argsort(self.box[found], kind="stable")]
+        start = offsets(np.bincount(self.box[order], minlength=self.boxes))
+        counts = Counts(start, self.values[order].astype(np.int64), np.ones(len(order), dtype=np.int64))
+        if self.tallies is not None:
+            return self._total_between(counts, wanted, self._terms(asked))
+        part, having = self._part(asked), np.diff(start)
+        return total(counts, wanted, part, (np.where(part >= 1, having, 0), np.where(part > 0, having, 0)))
+
+    def _terms(self, asked: Sequence[Condition]) -> list[Ints]:
+        assert self.tallies is not None
+        return [self.tallies.people(j, holds) for j, holds in self._asked(asked).items()]
+
+    def _total_between(self, counts: Counts, amount: Floats, terms: list[Ints]) -> Estimate:
+        size, having = self.people_in_box, np.bincount(counts.owner, counts.count, counts.groups).astype(np.int64)
+        part = np.prod([np.ones(len(size)), *(term / size for term in terms)], axis=0)
+        return total(counts, amount, part, meant_between([having, *terms], size))
+
+    def _total_in_boxes(
+        self, people: Ints, own: Sequence[Condition], others: Sequence[Condition], of: Amounts
+    ) -> Estimate:
+        """People are spread evenly over what a box shows, and anybody may be at either end of it."""
+        attribute, cells = self.quasi[of.column], self.cells[of.column]
+        sums, least, largest = cells.sums(attribute, own, of.each, of.shift)
+        part = self._part(others)
+        raw = float((people * part) @ sums)
+        part = part * self._part(own)
+        fewest, most = np.where(part >= 1, people, 0), np.where(part > 0, people, 0)
+        low = float(np.minimum(fewest * least, most * least).sum())
+        high = float(np.maximum(fewest * largest, most * largest).sum())
+        return Estimate(min(max(raw, low), high), raw, None, low, high, True)
+
+    def values_of(self, name: str) -> npt.NDArray[Any]:
+        """Of ranges without tallies only the ends are known: all whole numbers between them may occur."""
+        labels = self._labels_of(name)
+        if self.tallies is not None or name in self.sensitive_names or self.cells[self.place_of(name)].complete:
+            return labels
+        if labels.dtype.kind not in "iu":
+            raise BadValue(f"which values of {name!r} there are is not said", allowed="a column of other values",
+                           hint="ask for ranges of it one by one")  # fmt: skip
+        return np.arange(int(labels.min()), int(labels.max()) + 1)
+
+    def _meant(self, asked: Sequence[Condition], wanted: Flags) -> tuple[Flags, list[Condition]]:
+        """The records with the sensitive values asked for, and what is asked beyond these."""
         meant = wanted[self.values]
         for each in asked:
             if each.column in self.besides:
                 beside = self._of_column(each.column)
                 assert beside.sensitive is not None
                 meant = meant & each.holds_for(beside.sensitive)[beside.values]
-        people = np.bincount(self.box[meant], minlength=self.boxes)
-        return people, [each for each in asked if each.column not in self.besides]
+        return meant, [each for each in asked if each.column not in self.besides]
+
+    def _wanted_in_boxes(self, asked: Sequence[Condition], wanted: Flags) -> tuple[Ints, list[Condition]]:
+        """How many people of each box have the sensitive values asked for, which records show together, and what is
+        asked beyond these."""
+        meant, asked = self._meant(asked, wanted)
+        return np.bincount(self.box[meant], minlength=self.boxes), asked
 
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """As `_count`, with what those weigh who are meant in a group; which of its people these are is chance."""
@@ -335,6 +398,14 @@ class Generalized(Published):
             holds = each.holds_for(self.quasi[j])
             codes[j] = codes[j] & holds if j in codes else holds
         return codes
+
+
+def _only(counts: Counts, holds: Flags) -> Counts:
+    """The counts of some values."""
+    some = holds[counts.value]
+    return Counts(
+        offsets(np.bincount(counts.owner[some], minlength=counts.groups)), counts.value[some], counts.count[some]
+    )
 
 
 def _read_boxes(described: list[dict[str, Any]], frame: pyarrow.Table) -> dict[str, Any]:

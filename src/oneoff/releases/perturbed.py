@@ -7,6 +7,7 @@ are estimates, which anybody could make from the records.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,7 +17,8 @@ import numpy as np
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Channel
-from oneoff.releases.estimate import Estimate, reconstruct
+from oneoff.releases.amounts import Amounts
+from oneoff.releases.estimate import Estimate, between, reconstruct
 from oneoff.releases.exact import Exact, ValuesShown
 from oneoff.releases.noise import people_near
 from oneoff.releases.predicate import Condition
@@ -97,6 +99,14 @@ class Perturbed(Exact):
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         shown = np.bincount(self.values[self.meant(asked)], minlength=len(wanted))
         return reconstruct(shown, self.channel.matrix, wanted)
+
+    def _total(self, asked: Sequence[Condition], wanted: Floats, of: Amounts | None) -> Estimate:
+        """As `reconstruct`, for people who count for different amounts; those with a true value v add up the variance
+        of what its channel shows, squared amounts times (E b^2 - (E b)^2)."""
+        each, least, most = self.amounts(asked, wanted, of)
+        back, squared = np.linalg.solve(self.channel.matrix.T, np.stack([wanted, wanted**2], axis=1)).T
+        sums, squares = (np.bincount(self.values, each**power, len(wanted)) for power in (1, 2))
+        return between(float(back @ sums), math.sqrt(max(float((back**2 - squared) @ squares), 0.0)), least, most)
 
 
 def estimated_counts(values: Codes, channel: Channel) -> Ints:

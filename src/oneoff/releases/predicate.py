@@ -1,7 +1,7 @@
 """Which people are to be counted: `age between 30 and 39 and disease in ('flu', 'cold')`.
 
-Conditions on single columns, joined with `and`. Texts stand in single quotes, names that are no plain words in double
-quotes. Between includes both ends.
+Conditions on single columns, joined with `and`; `logic` reads `or`, `not` and parentheses as well. Texts stand in
+single quotes, names that are no plain words in double quotes. Between includes both ends.
 """
 
 from __future__ import annotations
@@ -20,9 +20,21 @@ from oneoff.errors import BadValue, listing, nearest
 from oneoff.table import Attribute
 from oneoff.table.table import MISSING_LABEL
 
-__all__ = ["Condition", "Where", "conditions"]
+__all__ = [
+    "Condition",
+    "Token",
+    "Where",
+    "checked",
+    "conditions",
+    "is_number",
+    "next_condition",
+    "refuse_unasked",
+    "tokens_of",
+    "unreadable",
+]
 
 Where = str | Mapping[str, Any]
+Token = tuple[str, Any]
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>'(?:[^']|'')*')|(?P<quoted>"[^"]+")|(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w-])"""
@@ -120,7 +132,7 @@ class Condition:
         whole = low.dtype.kind in "iuM"  # dates are counted in their unit
         first, last = (ends.astype(np.float64) for ends in (low, high))
         if self.among is not None:
-            numbers = np.array(sorted({float(value) for value in self.among if _is_number(value)}))
+            numbers = np.array(sorted({float(value) for value in self.among if is_number(value)}))
             inside = np.searchsorted(numbers, last, side="right") - np.searchsorted(numbers, first, side="left")
             part = inside / (last - first + 1) if whole else np.where(first == last, inside, 0.0)
             return 1 - part if self.without else part
@@ -136,6 +148,14 @@ class Condition:
             part = np.where(width > 0, inside / np.where(width > 0, width, 1), self.holds(low))
         part = np.clip(part, 0.0, 1.0)
         return 1 - part if self.without else part
+
+    def in_numbers(self, labels: npt.NDArray[Any]) -> Condition:
+        """The same with numbers for dates, counted in the unit of these."""
+        if labels.dtype.kind != "M":
+            return self
+        low, high = (None if end is None else self._number(labels, end) for end in (self.low, self.high))
+        among = None if self.among is None else tuple(self._number(labels, value) for value in self.among)
+        return replace(self, low=low, high=high, among=among)
 
     def _like(self, labels: npt.NDArray[Any], value: Any) -> Any:
         """A value as the column holds them, so that '1' finds the number 1 and 1 the text "1"."""
@@ -154,7 +174,7 @@ class Condition:
         return str(value).lower() if labels.dtype.kind == "b" else str(value)
 
     def _comparable(self, labels: npt.NDArray[Any], end: Any) -> Any:
-        if labels.dtype.kind in "iuf" and not _is_number(end):
+        if labels.dtype.kind in "iuf" and not is_number(end):
             raise BadValue(f"{self.column!r} holds numbers", allowed="a number", got=_shown(end))
         if labels.dtype.kind == "M":
             return self._date(end)
@@ -175,12 +195,20 @@ class Condition:
 
 def conditions(where: Where) -> list[Condition]:
     """From a text, or from a mapping of column -> value, list of values, or (low, high)."""
+    refuse_unasked(where)
+    return checked(list(_parse(where)) if isinstance(where, str) else list(_mapped(where)))
+
+
+def refuse_unasked(where: Where) -> None:
     empty = isinstance(where, Sequence | Mapping) and not (where.strip() if isinstance(where, str) else where)
     if where is None or empty:
-        raise _unreadable("", "it names no property, and everybody would be meant")
+        raise unreadable("", "it names no property, and everybody would be meant")
     if not isinstance(where, str | Mapping):
-        raise _unreadable(type(where).__name__, "it is neither a text nor a mapping from columns to values")
-    found = list(_parse(where)) if isinstance(where, str) else list(_mapped(where))
+        raise unreadable(type(where).__name__, "it is neither a text nor a mapping from columns to values")
+
+
+def checked(found: list[Condition]) -> list[Condition]:
+    """The conditions of a question, if there are not too many and none asks for what cannot be."""
     if len(found) > MOST_CONDITIONS:
         got = f"{len(found):,} conditions"
         raise BadValue("the question is too long", allowed=f"at most {MOST_CONDITIONS:,} conditions", got=got)
@@ -192,10 +220,10 @@ def conditions(where: Where) -> list[Condition]:
 def _mapped(where: Mapping[str, Any]) -> Iterator[Condition]:
     for name, given in where.items():
         if not isinstance(name, str):
-            raise _unreadable(_shown(name), "the names of columns are texts")
+            raise unreadable(_shown(name), "the names of columns are texts")
         if isinstance(given, tuple) and len(given) == 2:
             if given == (None, None):
-                raise _unreadable(name, "a range needs at least one end")
+                raise unreadable(name, "a range needs at least one end")
             yield Condition(name, low=given[0], high=given[1])
         elif isinstance(given, str | bytes) or not isinstance(given, Sequence | set | frozenset):
             yield Condition(name, among=(given,))
@@ -204,16 +232,16 @@ def _mapped(where: Mapping[str, Any]) -> Iterator[Condition]:
 
 
 def _parse(text: str) -> Iterator[Condition]:
-    tokens = deque(_tokens(text))
+    tokens = deque(tokens_of(text))
     while tokens:
-        yield _condition(tokens, text)
+        yield next_condition(tokens, text)
         if tokens and tokens.popleft() != ("word", "and"):
-            raise _unreadable(text, "conditions are joined with 'and'")
+            raise unreadable(text, "conditions are joined with 'and'")
         elif not tokens and text.rstrip().lower().endswith(" and"):
-            raise _unreadable(text, "it ends in the middle of a condition")
+            raise unreadable(text, "it ends in the middle of a condition")
 
 
-def _tokens(text: str) -> Iterator[tuple[str, Any]]:
+def tokens_of(text: str) -> Iterator[Token]:
     if len(text) > MOST_CHARACTERS:
         allowed, got = f"at most {MOST_CHARACTERS:,} characters", f"{len(text):,} characters"
         raise BadValue("the question is too long", allowed=allowed, got=got)
@@ -221,11 +249,11 @@ def _tokens(text: str) -> Iterator[tuple[str, Any]]:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
-            raise _unreadable(text, f"cannot read {text[place:].strip()[:20]!r}")
+            raise unreadable(text, f"cannot read {text[place:].strip()[:20]!r}")
         place = found.end()
         kind = str(found.lastgroup)
         raw = found[kind]
-        if kind == "word" and raw.lower() in ("and", "between", "in", "not"):
+        if kind == "word" and raw.lower() in ("and", "between", "in", "not", "or"):
             yield "word", raw.lower()
         elif kind == "text":
             yield "value", raw[1:-1].replace("''", "'")
@@ -237,11 +265,11 @@ def _tokens(text: str) -> Iterator[tuple[str, Any]]:
 
 def _number(raw: str, text: str) -> float | int:
     if len(raw) > _DIGITS:
-        raise _unreadable(text, f"a number of {len(raw):,} digits is more than any column holds")
+        raise unreadable(text, f"a number of {len(raw):,} digits is more than any column holds")
     return float(raw) if re.search(r"[.eE]", raw) else int(raw)
 
 
-def _condition(tokens: deque[tuple[str, Any]], text: str) -> Condition:
+def next_condition(tokens: deque[Token], text: str) -> Condition:
     name = _take(tokens, text, "name", "a column")
     without = bool(tokens) and tokens[0] == ("word", "not")
     if without:
@@ -251,7 +279,7 @@ def _condition(tokens: deque[tuple[str, Any]], text: str) -> Condition:
         case ("word", "between"):
             low = _take(tokens, text, "value", "a value")
             if not tokens or tokens.popleft() != ("word", "and"):
-                raise _unreadable(text, "between needs two values: between 30 and 39")
+                raise unreadable(text, "between needs two values: between 30 and 39")
             return Condition(name, low=low, high=_take(tokens, text, "value", "a value"), without=without)
         case ("word", "in"):
             return Condition(name, among=tuple(_list(tokens, text)), without=without)
@@ -263,33 +291,33 @@ def _condition(tokens: deque[tuple[str, Any]], text: str) -> Condition:
             return Condition(name, high=_take(tokens, text, "value", "a value"), open_high=sign == "<", without=without)
         case ("sign", ">" | ">=" as sign):
             return Condition(name, low=_take(tokens, text, "value", "a value"), open_low=sign == ">", without=without)
-    raise _unreadable(text, f"after {name!r} comes between, in, =, <, >, <=, >= or !=")
+    raise unreadable(text, f"after {name!r} comes between, in, =, <, >, <=, >= or !=")
 
 
-def _list(tokens: deque[tuple[str, Any]], text: str) -> Iterator[Any]:
+def _list(tokens: deque[Token], text: str) -> Iterator[Any]:
     if not tokens or tokens.popleft() != ("sign", "("):
-        raise _unreadable(text, "in needs a list: in ('flu', 'cold')")
+        raise unreadable(text, "in needs a list: in ('flu', 'cold')")
     while True:
         yield _take(tokens, text, "value", "a value")
         sign = tokens.popleft() if tokens else ("", "")
         if sign == ("sign", ")"):
             return
         if sign != ("sign", ","):
-            raise _unreadable(text, "a list ends with ')'")
+            raise unreadable(text, "a list ends with ')'")
 
 
-def _take(tokens: deque[tuple[str, Any]], text: str, kind: str, wanted: str) -> Any:
+def _take(tokens: deque[Token], text: str, kind: str, wanted: str) -> Any:
     found = tokens.popleft() if tokens else ("", "nothing")
     if found[0] == "name" and kind == "value":
         if str(found[1]).lower() in _TRUTHS:
             return _TRUTHS[found[1].lower()]
-        raise _unreadable(text, f"texts stand in single quotes: '{found[1]}'")
+        raise unreadable(text, f"texts stand in single quotes: '{found[1]}'")
     if found[0] != kind:
-        raise _unreadable(text, f"there should be {wanted} instead of {found[1]!r}")
+        raise unreadable(text, f"there should be {wanted} instead of {found[1]!r}")
     return found[1]
 
 
-def _unreadable(text: str, why: str) -> BadValue:
+def unreadable(text: str, why: str) -> BadValue:
     return BadValue(f"the question cannot be read: {why}", allowed=_EXAMPLE, got=text[:_SHOWN] or "nothing")
 
 
@@ -307,5 +335,5 @@ def _period(text: str) -> str:
     return text
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -16,13 +16,15 @@ from oneoff.card import card
 from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest, whole_number
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
+from oneoff.releases.amounts import Amounts, added, by_value, mean_of, numbers_of, share_of
 from oneoff.releases.estimate import Estimate
-from oneoff.releases.predicate import Condition, Where, conditions
+from oneoff.releases.logic import asked_in, disjoint, divided, in_columns
+from oneoff.releases.predicate import Condition, Where, refuse_unasked
 from oneoff.releases.weights import CellWeights
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.held_out import inside, others_among
-from oneoff.table.table import ValueColumns
+from oneoff.table.table import MISSING_LABEL, ValueColumns
 
 if TYPE_CHECKING:
     import pandas
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from oneoff.releases.features import Columns, Features
+    from oneoff.releases.grouped import Grouped
 
 __all__ = [
     "PrivateFiles",
@@ -304,23 +307,128 @@ class Published(ABC):
     def count(self, where: Where, *, weighted: bool = False) -> Estimate:
         """How many people of the table the release was made from have these properties, with an interval.
 
-        where   a text such as "age between 30 and 39 and disease in ('flu')", or {"age": (30, 39), "disease": ["flu"]}
+        where   a text such as "age between 30 and 39 and disease in ('flu')", or {"age": (30, 39), "disease": ["flu"]};
+                in texts also `or`, `not` and parentheses
         weighted   add up their weights instead: how many people of a population they stand for
         """
+        refuse_unasked(where)
+        return self.count_terms(disjoint(where), weighted)
+
+    def sum(self, column: str, where: Where | None = None, *, weighted: bool = False) -> Estimate:
+        """The sum of a column of numbers over the people with these properties, or over everybody, with an interval."""
+        return self.sum_terms(disjoint(where), column, weighted)
+
+    def mean(self, column: str, where: Where | None = None, *, weighted: bool = False) -> Estimate:
+        """The mean of a column of numbers over the people with these properties, or over everybody, with an interval.
+
+        People whose number is missing take no part.
+        """
+        return self.mean_terms(disjoint(where), column, weighted)
+
+    def share(self, where: Where, among: Where | None = None, *, weighted: bool = False) -> Estimate:
+        """The share of people with these properties among those with others, or among everybody, with an interval."""
+        inside, others = divided(where, among)
+        return share_of(self.count_terms(inside, weighted), self.count_terms(others, weighted))
+
+    def group_by(self, *columns: str, where: Where | None = None) -> Grouped:
+        """People by the values of some columns: `release.group_by("sex", "disease").count()` is a table of counts."""
+        from oneoff.releases.grouped import Grouped
+
+        return Grouped(self, columns, where)
+
+    def sum_terms(self, terms: Sequence[Sequence[Condition]], column: str, weighted: bool) -> Estimate:
+        """The sum over disjoint questions."""
+        return replace(self._summed(terms, column, 0.0, weighted), quantity=f"sum of {column}")
+
+    def mean_terms(self, terms: Sequence[Sequence[Condition]], column: str, weighted: bool) -> Estimate:
+        """The mean over disjoint questions together."""
+        numbers = numbers_of(self.column_named(column))
+        ends = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+        if np.isnan(numbers).any():
+            known = Condition(column, among=(MISSING_LABEL,), without=True)
+            terms = [in_columns([*term, known]) for term in terms]
+        people = self.count_terms(terms, weighted)
+        found = mean_of(people, lambda beyond: self._summed(terms, column, beyond, weighted), ends)
+        return replace(found, quantity=f"mean of {column}")
+
+    def count_terms(self, terms: Sequence[Sequence[Condition]], weighted: bool) -> Estimate:
+        """How many people are meant by one of several disjoint questions."""
         if weighted and self.weights is None:
             raise BadValue(
                 "this release has no weights",
                 allowed="one of a table that was read with weight='...' (--weight COLUMN)",
                 hint="without weighted (--weighted) people are counted",
             )
-        asked = conditions(where)
-        about_value = [each for each in asked if self._is_sensitive(each.column)]
-        wanted = np.ones(len(self.counts), dtype=np.bool_)
-        for each in about_value:
-            assert self.sensitive is not None
-            wanted &= each.holds_for(self.sensitive)
         count = self._weigh if weighted else self._count
-        return count([each for each in asked if each not in about_value], wanted)
+        most = None if weighted else float(self.rows)
+        parts = [count(*self._split(term)) for term in terms]
+        return added(parts, most) if parts else Estimate(0.0, 0.0, 0.0, 0.0, 0.0, True)
+
+    def _split(self, asked: Sequence[Condition]) -> tuple[list[Condition], Flags]:
+        """What is asked beside the first sensitive column, and which values of that will do."""
+        wanted = np.ones(len(self.counts), dtype=np.bool_)
+        for each in asked:
+            if self._is_sensitive(each.column):
+                assert self.sensitive is not None
+                wanted &= each.holds_for(self.sensitive)
+            else:
+                self.column_named(each.column)
+        return [each for each in asked if not self._is_sensitive(each.column)], wanted
+
+    def _summed(self, terms: Sequence[Sequence[Condition]], column: str, beyond: float, weighted: bool) -> Estimate:
+        """The sum over disjoint questions of what the numbers of a column are beyond some other."""
+        parts = [self._summed_over(list(term), column, beyond, weighted) for term in terms]
+        return added(parts) if parts else Estimate(0.0, 0.0, 0.0, 0.0, 0.0, True)
+
+    def _summed_over(self, asked: list[Condition], column: str, beyond: float, weighted: bool) -> Estimate:
+        attribute = self.column_named(column)
+        numbers = numbers_of(attribute) - beyond
+        named = {each.column for each in asked} & set(self.sensitive_names)
+        if column in self.sensitive_names and self.besides and named <= {column} and not weighted:
+            return self.of_column(column)._summed_over(asked, column, beyond, weighted)
+        if weighted or column in self.besides:
+
+            def count(value: Condition) -> Estimate:
+                return self.count_terms([in_columns([*asked, value])], weighted)
+
+            return by_value(column, numbers, attribute.labels, count)
+        rest, wanted = self._split(asked)
+        amount = np.nan_to_num(numbers, nan=0.0)
+        if self._is_sensitive(column):
+            return self._total(rest, np.where(wanted, amount, 0.0), None)
+        return self._total(rest, wanted.astype(np.float64), Amounts(self.place_of(column), amount, beyond))
+
+    def _total(self, asked: Sequence[Condition], wanted: Floats, of: Amounts | None) -> Estimate:
+        """The sum over people with these quasi-identifiers of what their sensitive value counts for, wanted[v], times
+        what a quasi-identifier does, if one is named: here value by value, from counts alone."""
+        if of is not None:
+            attribute = self.quasi[of.column]
+
+            def having(code: Condition) -> Estimate:
+                return self._count(in_columns([*asked, code]), wanted != 0)
+
+            return by_value(attribute.name, of.each, attribute.labels, having)
+        assert self.sensitive is not None
+        labels, some = self.sensitive.labels, wanted != 0
+
+        def with_value(value: Condition) -> Estimate:
+            return self._count(asked, value.holds(labels))
+
+        return by_value(self.sensitive.name, wanted[some], labels[some], with_value)
+
+    def column_named(self, name: str) -> Attribute:
+        """The column of that name, sensitive or not."""
+        if self.sensitive is not None and self._is_sensitive(name):
+            return self.sensitive
+        if name in self.besides:
+            beside = self._of_column(name).sensitive
+            assert beside is not None
+            return beside
+        return self.quasi[self.place_of(name)]
+
+    def values_of(self, name: str) -> npt.NDArray[Any]:
+        """The values of a column that may occur."""
+        return self._labels_of(name)
 
     def unknown_values(self, where: Where) -> list[str]:
         """What to tell about categories in a question that no record shows: perhaps they were misspelt.
@@ -328,7 +436,7 @@ class Published(ABC):
         Numbers are not told: that nobody has one is an answer, and a range does not say which ones occur inside it.
         """
         found = []
-        for each in conditions(where):
+        for each in asked_in(where):
             labels = self._labels_of(each.column)
             for value in each.unknown(labels) if labels.dtype.kind in "OUb" else ():
                 hint = nearest(str(value), map(str, labels))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from oneoff.releases.cells import Cells, Shares, codes_between, shares_between
+from oneoff.releases.logic import in_columns
 from oneoff.releases.predicate import Condition
 from oneoff.table import Attribute, Hierarchy
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = ["Ranges"]
+
+_SLICES = 200  # that a range of other numbers than a few whole ones is cut into
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,16 @@ class Ranges(Cells):
 
     def part(self, attribute: Attribute, asked: Condition) -> Floats:
         return asked.covered(attribute.labels[self.low], attribute.labels[self.high])
+
+    def sums(
+        self, attribute: Attribute, asked: Sequence[Condition], each: Floats, shift: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """Ranges of whole numbers number by number, others in slices, whose middle stands for them."""
+        low, high = attribute.labels[self.low], attribute.labels[self.high]
+        sums = np.zeros(len(low))
+        for piece, middle in _slices(attribute):
+            sums += (middle - shift) * self.part(attribute, in_columns([*asked, piece])[0])
+        return sums, low - shift, high - shift
 
     def share_below(self, attribute: Attribute, known: Attribute, at: Ints | None = None) -> Shares:
         low, high = self._among(attribute, known)
@@ -114,3 +129,14 @@ class Ranges(Cells):
 
     def take(self, boxes: Ints) -> Self:
         return type(self)(self.low[boxes], self.high[boxes])
+
+
+def _slices(attribute: Attribute) -> Iterator[tuple[Condition, float]]:
+    first, last = float(attribute.labels[0]), float(attribute.labels[-1])
+    if first == last or (attribute.labels.dtype.kind in "iu" and last - first < _SLICES):
+        for number in np.arange(first, last + 1).tolist():
+            yield Condition(attribute.name, low=number, high=number), number
+        return
+    cuts = np.linspace(first, last, _SLICES + 1).tolist()
+    for one, other in pairwise(cuts):
+        yield Condition(attribute.name, low=one, high=other, open_high=other < last), (one + other) / 2

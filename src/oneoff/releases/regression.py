@@ -27,7 +27,9 @@ from oneoff.table.arrays import Flags, Floats, Ints
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Meant", "Regression", "regression"]
+__all__ = ["Meant", "Regression", "Wanted", "regression"]
+
+Wanted = Flags | Floats  # which codes are meant, or what each of them counts for
 
 _KNOTS = 12  # of the broken line that a number is fitted by
 _LEAST_FIELDS = 20  # fewer cannot tell what goes with columns from what goes with fields
@@ -67,7 +69,7 @@ class Regression:
             found += _matrix(counts, len(effect))[block] @ effect
         return found
 
-    def meant(self, asked: Mapping[int, Flags], each: Floats | None = None) -> Meant:
+    def meant(self, asked: Mapping[int, Wanted], each: Floats | None = None) -> Meant:
         """Who has one of the codes asked for in each of these columns; columns are independent inside a cell.
 
         each   what one of the people meant counts for, in every cell
@@ -79,7 +81,7 @@ class Regression:
         ]
         return Meant(_summed(self.field, all_of * size, len(self.left)), tuple(codes))
 
-    def _parts(self, asked: Mapping[int, Flags], each: Floats | None = None) -> tuple[Floats, list[Floats]]:
+    def _parts(self, asked: Mapping[int, Wanted], each: Floats | None = None) -> tuple[Floats, list[Floats]]:
         """The part of each cell that is meant, and of each column how many of them have each code of a cell."""
         size = self.tallies.size
         part = {j: self.tallies.people(j, holds) / size for j, holds in asked.items()}
@@ -91,40 +93,44 @@ class Regression:
             weights.append(counts.count * other[counts.owner] * (asked[j][counts.value] if j in asked else 1))
         return all_of, weights
 
-    def inside(self, asked: Mapping[int, Flags], wanted: Flags | None = None) -> Floats:
+    def inside(self, asked: Mapping[int, Wanted], wanted: Wanted | None = None) -> Floats:
         """How many of them are in each cell and have one of the wanted values, or any."""
         all_of, weights = self._parts(asked)
         if wanted is None:
             return all_of * self.tallies.size
-        found: Floats = all_of * self.tallies.size * (self.share + self.left)[:, wanted].sum(axis=1)[self.field]
+        found: Floats = all_of * self.tallies.size * ((self.share + self.left) @ wanted)[self.field]
         for counts, weight, effect in zip(self.tallies.columns, weights, self.effect, strict=True):
-            found += _summed(counts.owner, weight * effect[:, wanted].sum(axis=1)[counts.value], len(found))
+            found += _summed(counts.owner, weight * (effect @ wanted)[counts.value], len(found))
         return found
 
-    def people(self, meant: Meant, wanted: Flags) -> float:
+    def people(self, meant: Meant, wanted: Wanted) -> float:
         """How many of them have one of the wanted values."""
-        found = meant.fields @ (self.share + self.left)[:, wanted].sum(axis=1)
+        found = meant.fields @ ((self.share + self.left) @ wanted)
         for codes, effect in zip(meant.codes, self.effect, strict=True):
-            found += codes @ effect[:, wanted].sum(axis=1)
+            found += codes @ (effect @ wanted)
         return float(found)
 
-    def apart(self, wanted: Flags, noise: float) -> float:
+    def apart(self, wanted: Wanted, noise: float) -> float:
         """The variance of shares between fields that neither the fit, nor chance, nor noise accounts for."""
         people = np.bincount(self.field, weights=self.tallies.size)
-        left = self.left[:, wanted].sum(axis=1)
-        share = float(self.share[wanted].sum())
-        beyond = left**2 - noise / people**2 - share * (1 - share) / people
+        left = self.left @ wanted
+        beyond = left**2 - noise / people**2 - self._variance(wanted) / people
         return max(float(people @ beyond / people.sum()), 0.0)
+
+    def _variance(self, wanted: Wanted) -> float:
+        """Of what anybody's value counts for."""
+        mean = float(self.share @ wanted)
+        return max(float(self.share @ (wanted * wanted)) - mean**2, 0.0)
 
     def weights(self, meant: Meant) -> Floats:
         """What one person more in the count of each field adds to `people`."""
         found: Floats = self._part(meant) + self.reach @ self._beside(meant)
         return found
 
-    def unsure(self, meant: Meant, wanted: Flags, noise: float) -> float:
+    def unsure(self, meant: Meant, wanted: Wanted, noise: float) -> float:
         """The variance of `people` that comes from coefficients: what is left of it once the counts are known."""
-        share, beside = float(self.share[wanted].sum()), self._beside(meant)
-        spread = noise * np.mean(1 / np.bincount(self.field, weights=self.tallies.size)) + share * (1 - share)
+        beside = self._beside(meant)
+        spread = noise * np.mean(1 / np.bincount(self.field, weights=self.tallies.size)) + self._variance(wanted)
         return float(self.scatter * spread * (beside @ self.curb @ beside))
 
     def _part(self, meant: Meant) -> Floats:

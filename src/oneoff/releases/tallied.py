@@ -20,13 +20,14 @@ from oneoff.errors import BadValue
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
+from oneoff.releases.amounts import Amounts
 from oneoff.releases.dealing import dealt, shuffled_columns
-from oneoff.releases.estimate import Estimate, estimated
+from oneoff.releases.estimate import Estimate, between, estimated
 from oneoff.releases.imputation import OpenFit, imputed_rows
 from oneoff.releases.noise import consistent, noisy, people_near, sensitivity, variance_of_sum
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
-from oneoff.releases.regression import Regression, regression
+from oneoff.releases.regression import Regression, Wanted, regression
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
 from oneoff.releases.weights import ROUNDING, Fit, doubt, fitted, mean_among, read_weights, weights_of
 from oneoff.table import Attribute, Table
@@ -66,6 +67,7 @@ _NOISE = {
 _WIDER = ", times rows_per_person, the most rows that anybody has"
 _SHARED = 1.3  # what the fit leaves out of a field, its neighbours lack as well: measured, as is the next number
 _WIDENED = 50  # what is unknown beside noise was estimated from fields: the fewer, the less is that to be relied on
+_UNEVEN = 1.5  # how values go with the numbers of a column inside a field is known less well: errors, measured
 
 
 @dataclass(frozen=True)
@@ -309,37 +311,78 @@ class Tallied(Published):
         assert self.weights is not None
         return fitted(self.weights, self.quasi, self.tallies)
 
-    def _having(self, holds: Mapping[int, Flags]) -> list[Ints]:
+    def _total(self, asked: Sequence[Condition], wanted: Floats, of: Amounts | None) -> Estimate:
+        """As `_count`: all that goes into it is linear in what codes and values count for."""
+        holds, size = self._holds(asked), self.tallies.size
+        most = float(meant_between([size, *self._having(holds)], size)[1].sum())
+        reach = wanted if of is None else np.where(self._codes_asked(holds, of), of.each, 0.0)
+        amounts: dict[int, Wanted] = dict(holds)
+        if of is not None:
+            amounts[of.column] = reach
+        raw, spread = self._estimate(amounts, wanted, np.ones(len(size)))
+        if of is not None:
+            spread *= _UNEVEN**2
+        least, most = (most * end for end in (min(float(reach.min()), 0.0), max(float(reach.max()), 0.0)))
+        return between(raw, math.sqrt(spread), least, most)
+
+    def _codes_asked(self, holds: Mapping[int, Flags], of: Amounts) -> Flags:
+        return holds[of.column] if of.column in holds else np.ones(len(of.each), dtype=np.bool_)
+
+    def _having(self, holds: Mapping[int, Wanted]) -> list[Ints]:
         return [self.tallies.people(j, each) for j, each in holds.items()]
 
-    def _share(self, wanted: Flags) -> Floats:
-        """Of the people of each field, who has a wanted value."""
-        return np.asarray(np.clip(self.estimates[:, wanted].sum(axis=1) / self.people, 0, 1))
+    def _share(self, wanted: Wanted) -> Floats:
+        """Of the people of each field, who has a wanted value; or what their values count for on average."""
+        ends = float(wanted.min()), float(wanted.max())
+        return np.asarray(np.clip((self.estimates @ wanted) / self.people, *ends))
 
-    def _estimate(self, holds: Mapping[int, Flags], wanted: Flags, each: Floats) -> tuple[float, float]:
+    def _noise_of(self, wanted: Wanted) -> float:
+        """The variance that noise gives a sum over the values of a field."""
+        apart = float(((wanted - np.mean(wanted)) ** 2).sum())
+        return self.noise() * apart / (1 - 1 / len(wanted)) if len(wanted) > 2 else self.noise() * 2 * apart
+
+    def _estimate(self, holds: Mapping[int, Wanted], wanted: Wanted, each: Floats) -> tuple[float, float]:
         """How many people, when one of those meant in cell c counts for each[c], and the variance of that.
 
         Noise, chance and what the fit cannot know add up (`_spread`).
         """
-        meant, number = self.fitted.meant(holds, each), int(wanted.sum())
-        drawn = self.noise(number)
+        meant, drawn = self.fitted.meant(holds, each), self._noise_of(wanted)
         reach = self.fitted.weights(meant)
-        unknown = self.fitted.unsure(meant, wanted, drawn) + self._spread(self._having(holds), wanted, each)
+        unknown = self.fitted.unsure(meant, wanted, drawn) + self._spread(holds, wanted, each)
         spread = drawn * float(reach @ reach) + unknown * (_SHARED + _WIDENED / self.fields)
         return self.fitted.people(meant, wanted), max(spread, 0.0)
 
-    def _spread(self, terms: Sequence[Ints], wanted: Flags, each: Floats) -> float:
+    def _spread(self, holds: Mapping[int, Wanted], wanted: Wanted, each: Floats) -> float:
         """Who of a field is meant is as good as drawn from its people, whose shares differ inside it as they do between
-        fields beyond the fit; and who of a cell has all that is asked for is as good as drawn, too."""
+        fields beyond the fit; and who of a cell has all that is asked for is as good as drawn, too.
+
+        Of what each person counts for, these are sums over the people meant of its powers 0, 1 and 2. Where numbers of
+        a column are added up, shares may go with them alike in all cells of a field.
+        """
         people, size = self.people.astype(np.float64), self.tallies.size.astype(np.float64)
-        shares, share = [term / size for term in terms], self._share(wanted)
-        meant = size * np.prod([*shares, np.ones(len(size))], axis=0)
-        part, first, second = (self._by_field(meant * each**power) / people for power in range(3))
-        drawn = people**2 / np.maximum(people - 1, 1) * np.maximum(second - first**2, 0) * share * (1 - share)
-        apart = self.fitted.apart(wanted, self.noise(int(wanted.sum())))
-        uneven = meant * (each - np.divide(first, part, out=np.zeros(len(part)), where=part > 0)[self.field])
-        differ = apart * float((people * first) ** 2 @ (1 - part) + uneven @ uneven)
-        return float(drawn.sum() + differ + (_overlap(shares, size) * each**2) @ share[self.field] ** 2)
+        flags = [codes != 0 for codes in holds.values()]
+        powers = zip(
+            *([flag, codes, codes * codes] for flag, codes in zip(flags, holds.values(), strict=True)), strict=True
+        )
+        terms = [dict(zip(holds, codes, strict=True)) for codes in powers] or [{}, {}, {}]
+        shares = [[term / size for term in self._having(codes)] for codes in terms]
+        meant = [size * np.prod([*some, np.ones(len(size))], axis=0) * each**i for i, some in enumerate(shares)]
+        part, first, second = (self._by_field(some) / people for some in meant)
+        share = self._share(wanted)
+        scatter = self._second(wanted, share) - share**2
+        drawn = people**2 / np.maximum(people - 1, 1) * np.maximum(second - first**2, 0) * scatter
+        apart = self.fitted.apart(wanted, self._noise_of(wanted))
+        uneven = people**2 * np.maximum(part * second - first**2, 0)
+        if all(codes.dtype == np.bool_ for codes in holds.values()):  # what people count for differs by cell alone
+            usual = np.divide(first, part, out=np.zeros(len(part)), where=part > 0)[self.field]
+            uneven = meant[0] * np.maximum(meant[2] - 2 * usual * meant[1] + usual**2 * meant[0], 0)
+        differ = apart * float((people * first) ** 2 @ (1 - part) + uneven.sum())
+        return float(drawn.sum() + differ + (_overlap(shares[1], shares[2], size) * each**2) @ share[self.field] ** 2)
+
+    def _second(self, wanted: Wanted, share: Floats) -> Floats:
+        """The mean in each field of the square of what a value counts for."""
+        squared = wanted * wanted
+        return np.clip((self.estimates @ squared) / self.people, share**2, float(squared.max()))
 
     def _by_field(self, of_cells: Floats) -> Floats:
         return np.asarray(np.bincount(self.field, of_cells, self.fields), dtype=np.float64)
@@ -362,12 +405,13 @@ def refuse_other_tallies(quasi: Sequence[Attribute], tallies: ColumnTallies, cod
             raise ValueError(f"microdata.parquet and columns.parquet disagree about {quasi[j].name!r}")
 
 
-def _overlap(shares: Sequence[Floats], size: Floats) -> Floats:
-    """The variance of how many people of each cell have several properties at once, drawn independently."""
-    if len(shares) < 2:
+def _overlap(means: Sequence[Floats], squares: Sequence[Floats], size: Floats) -> Floats:
+    """The variance of how many people of each cell have several properties at once, drawn independently; or of a sum
+    over these, where codes count for these means and squares."""
+    if len(means) < 2:
         return np.zeros(len(size))
-    others = np.prod([1 - each for each in shares], axis=0)
-    found: Floats = size**2 / np.maximum(size - 1, 1) * np.prod(shares, axis=0) * others
+    varied = np.prod([square - mean**2 for mean, square in zip(means, squares, strict=True)], axis=0)
+    found: Floats = size**2 / np.maximum(size - 1, 1) * np.maximum(varied, 0)
     return found
 
 

@@ -21,6 +21,7 @@ from oneoff.errors import BadValue, UnknownColumn, listing, nearest
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tallies
+from oneoff.releases.amounts import Amounts
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.imputation import imputed_rows
 from oneoff.releases.noise import variance_of_sum
@@ -298,12 +299,28 @@ class TalliedEach(Published):
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         return self._answer(asked, wanted, weighted=False)
 
+    def _total(self, asked: Sequence[Condition], wanted: Floats, of: Amounts | None) -> Estimate:
+        """Of the numbers of a sensitive column only the counts of that column tell, and `of_column` asks these."""
+        known, some = self._counted_about(asked, wanted != 0)
+        if of is None or len(some) != 1:
+            return super()._total(asked, wanted, of)
+        return some[0][0]._total(known, some[0][1].astype(np.float64), of)
+
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         return self._answer(asked, wanted, weighted=True)
 
     def _answer(self, asked: Sequence[Condition], wanted: Flags, *, weighted: bool) -> Estimate:
         """By the counts of what is asked about; where that was not counted together, as if columns were independent
         inside a cell, with an interval that holds however they go together."""
+        known, some = self._counted_about(asked, wanted)
+        if len(some) == 1:
+            return some[0][0].people_with(known, some[0][1], weighted)
+        return _apart(known, some, weighted=weighted)
+
+    def _counted_about(
+        self, asked: Sequence[Condition], wanted: Flags
+    ) -> tuple[list[Condition], list[tuple[Tallied, Flags]]]:
+        """The conditions on quasi-identifiers, and the counts that the others are about with the values they want."""
         values = {self.sensitive_names[0]: wanted}
         for each in asked:
             if each.column in self.besides:
@@ -311,10 +328,7 @@ class TalliedEach(Published):
                 values[each.column] = values[each.column] & holds if each.column in values else holds
         known = [each for each in asked if each.column not in self.besides]
         about = [(each, counted.wanted(values)) for each, counted in zip(self._each, self.counted, strict=True)]
-        some = [(each, flags) for each, flags in about if not flags.all()] or about[:1]
-        if len(some) == 1:
-            return some[0][0].people_with(known, some[0][1], weighted)
-        return _apart(known, some, weighted=weighted)
+        return known, [(each, flags) for each, flags in about if not flags.all()] or about[:1]
 
 
 def _apart(asked: Sequence[Condition], about: Sequence[tuple[Tallied, Flags]], *, weighted: bool) -> Estimate:

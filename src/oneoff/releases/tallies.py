@@ -19,12 +19,21 @@ from oneoff.models import Counts
 from oneoff.releases.cells import Shares
 from oneoff.releases.estimate import Estimate
 from oneoff.table import Attribute, Hierarchy
-from oneoff.table.arrays import Codes, Flags, Ints, Ragged, offsets
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged, offsets
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["ColumnTallies", "ColumnsAs", "estimate", "meant_between", "read_tallies", "tallies_of", "tallies_table"]
+__all__ = [
+    "ColumnTallies",
+    "ColumnsAs",
+    "estimate",
+    "meant_between",
+    "read_tallies",
+    "tallies_of",
+    "tallies_table",
+    "total",
+]
 
 ColumnsAs = Literal["tally", "box"]
 
@@ -55,8 +64,8 @@ class ColumnTallies:
         """The codes that occur in each group."""
         return Ragged(self.columns[j].start, self.columns[j].value.astype(np.int32))
 
-    def people(self, j: int, holds: Flags) -> Ints:
-        """How many people of each group have a code for which `holds` is true."""
+    def people(self, j: int, holds: Flags | Floats) -> Ints:
+        """How many people of each group have a code for which `holds` is true; or sums over what each code counts."""
         counts = self.columns[j]
         return np.add.reduceat(counts.count * holds[counts.value], counts.start[:-1])
 
@@ -116,6 +125,26 @@ def estimate(tallies: ColumnTallies, asked: Mapping[int, Flags], wanted: Ints) -
     raw = float((wanted * np.prod([term / tallies.size for term in terms], axis=0)).sum())
     low, high = (float(end.sum()) for end in meant_between([wanted, *terms], tallies.size))
     return Estimate(min(max(raw, low), high), raw, None, low, high, True)
+
+
+def total(counts: Counts, amount: Floats, part: Floats, meant: tuple[Ints, Ints]) -> Estimate:
+    """The sum of amount[v] over people of groups with these counts of values, of whom such a part is meant; certainly,
+    at least and at most so many."""
+    sums = np.bincount(counts.owner, counts.count * amount[counts.value], counts.groups)
+    raw = float(sums @ part)
+    low, high = -_largest(counts, -amount, *meant), _largest(counts, amount, *meant)
+    return Estimate(min(max(raw, low), high), raw, None, low, high, True)
+
+
+def _largest(counts: Counts, amount: Floats, fewest: Ints, most: Ints) -> float:
+    """The largest sum over so many people of each group: whoever adds something, and as few others as must be."""
+    each, owner = amount[counts.value], counts.owner
+    order = np.lexsort((-each, owner))
+    adding = np.bincount(owner, counts.count * (each > 0), counts.groups)
+    each, count = each[order], counts.count[order]
+    reached = offsets(count)
+    before = reached[:-1] - np.repeat(reached[counts.start[:-1]], counts.distinct)
+    return float(np.clip(np.clip(adding, fewest, most)[owner] - before, 0, count) @ each)
 
 
 # --- how they are written and read back
