@@ -9,7 +9,7 @@ import pytest
 
 import oneoff
 from oneoff.auto import choose, foretold
-from oneoff.errors import BadValue
+from oneoff.errors import BadValue, UnreachableGuarantee
 from oneoff.models import Model, parse
 from oneoff.publish import publish
 from oneoff.table import Table
@@ -142,3 +142,14 @@ def test_public_values_decide_how_finely_columns_are_cut(many: Table) -> None:
     assert publish(many, "beta-likeness:3", method="tallies", seed=1, options={"public": earlier}).verdict.holds
     with pytest.raises(BadValue, match="cannot be cut along"):
         publish(many, "beta-likeness:3", method="tallies", options={"public": {"age": [30]}})
+
+
+def test_several_columns_of_persons_with_several_rows() -> None:
+    visits = oneoff.sample(4000, seed=1, rows_per_person=1.4, income=True)
+    table = oneoff.read_table(visits, quasi=["age", "gender"], sensitive=["occupation", "income"], person="person")
+    release = oneoff.anonymize(table, "beta-likeness:2", seed=1)
+    assert release.method == "tallies"
+    assert oneoff.audit(release, table).holds
+    few = oneoff.read_table(visits[:500], quasi=["age"], sensitive=["occupation", "income"], person="person")
+    with pytest.raises(UnreachableGuarantee, match="--per-person one"):  # groups would not keep it for persons
+        oneoff.anonymize(few, "beta-likeness:2", seed=1)

@@ -40,6 +40,19 @@ def test_who_is_held_out_is_nowhere_in_the_release(method):
     assert (finding.people, finding.control.tried) == (270, 30)
 
 
+def test_who_has_a_missing_value_is_held_out_like_anybody(tmp_path):
+    source, out = tmp_path / "people.parquet", tmp_path / "out"
+    ill = pl.when(pl.col("age") % 2 == 0).then(pl.col("disease"))
+    whole = frame().with_columns(ill.alias("disease").cast(pl.Categorical))
+    whole.write_parquet(source)
+    roles = ["--quasi", "age,sex", "--sensitive", "disease", "--missing", "category", "--method", "mondrian"]
+    done = run("anonymize", source, *roles, "--guarantee", "l-diversity:1.5", "--hold-out", "0.1", "--out", out)
+    assert done.status == 0, done.err
+    kept = pl.read_parquet(out / "private" / "held-out.parquet")
+    expected = whole["disease"].cast(str).fill_null("(missing)").gather(kept["row"])
+    assert kept["disease"].cast(str).fill_null("(missing)").to_list() == expected.to_list()
+
+
 def test_another_seed_holds_out_others():
     table = oneoff.read_table(frame(), **ROLES)
     first, again, other = (

@@ -81,13 +81,10 @@ def _best(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Metho
             f"insider, and a recipient can verify its groups alone; {_at_most(foretold('mondrian', model, table))}. "
             "freeform and packing blur less, but the one has no groups to verify, and the other is never chosen unasked"
         )
-    if table.person is not None and METHODS["tallies"].serves_persons(model):
-        return METHODS["tallies"], (
-            "people have several rows, and only tallies hide all values of a person; "
-            f"{_off(foretold('tallies', model, table))}"
-        )
     if table.besides:
         return _for_columns(model, table, options)
+    if _alone_hides_persons(model, table):
+        return METHODS["tallies"], _hidden_persons(model, table)
     transversal = METHODS["transversal"]
     if transversal.serves_promise(model) and transversal.hides_owners(table, model):
         return _ceilings(model, table, options)
@@ -102,6 +99,17 @@ def _best(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Metho
     )
 
 
+def _alone_hides_persons(model: Model, table: Table) -> bool:
+    """Of promises about values tallies alone count persons, so no other method is worth a try."""
+    tallies = METHODS["tallies"]
+    return table.person is not None and tallies.serves_persons(model) and tallies.serves_columns(table, model)
+
+
+def _hidden_persons(model: Model, table: Table) -> str:
+    off = _off(foretold("tallies", model, table))
+    return f"people have several rows, and only tallies hide all values of a person; {off}"
+
+
 def _for_columns(model: Model, table: Table, options: Mapping[str, Any]) -> tuple[Method, str]:
     """Several sensitive columns: as one where that is promised; otherwise those who keep a promise for each."""
     single = by_column(table, model)
@@ -111,6 +119,8 @@ def _for_columns(model: Model, table: Table, options: Mapping[str, Any]) -> tupl
         return METHODS["tallies"], _WITHOUT_CHOICE["tallies"].format(
             promise=model.spec(), off=_off_each(foretold_each(model, table) or {})
         )
+    if _alone_hides_persons(model, table):
+        return METHODS["tallies"], _hidden_persons(model, table)
     name = "burel" if _serves("burel", model, table, options) else "mondrian"
     return METHODS[name], (
         f"no method keeps {model.spec()} here for each of {len(table.sensitive_names)} sensitive columns against an "

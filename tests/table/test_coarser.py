@@ -44,6 +44,16 @@ def test_the_labels_of_a_level() -> None:
     assert oneoff.audit(oneoff.anonymize(table, "l-diversity:2", method="mondrian", seed=1), table).holds
 
 
+def test_labels_of_the_highest_level_ascend_whatever_the_order_of_the_file(tmp_path: Path) -> None:
+    rows = [["flu", "inner", "*"], ["asthma", "inner", "*"], ["gout", "inner", "*"], ["burn", "a skin", "*"]]
+    table = _read(hierarchies={"disease": Hierarchy.from_rows(rows)}, level=1)
+    assert table.sensitive is not None
+    assert table.sensitive.labels.tolist() == ["a skin", "inner"]
+    assert _counted(table) == {"a skin": 8, "inner": 12}
+    oneoff.anonymize(table, "l-diversity:1.5", method="mondrian", seed=1).write(tmp_path / "out")
+    assert oneoff.verify(tmp_path / "out" / "public").holds
+
+
 def test_rare_values_become_one() -> None:
     table = _read(other_below=5)
     assert _counted(table) == {"(other)": 12, "burn": 8}

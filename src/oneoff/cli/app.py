@@ -22,7 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="""Publish a table about people once, safely.
 
-Name the columns that could identify a person (--quasi), the one that must stay private (--sensitive) and how much
+Name the columns that could identify a person (--quasi), those that must stay private (--sensitive) and how much
 anyone may learn (--guarantee). oneoff writes a folder: public/ to hand out, private/ to keep, and says whether the
 promise holds in the file that goes out.
 

@@ -304,6 +304,12 @@ def _refuse_many(counted: Mapping[str, Table]) -> None:
             )
 
 
+_SMALL = "methods that make groups serve small tables: transversal, burel, mondrian"
+_FEWER_ROWS = (
+    "with fewer rows of a person less noise is needed (--most-rows 2); with one (--per-person one) groups serve, too"
+)
+
+
 def _refuse_large_fields(counted: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
     name = max(sizes, key=lambda name: sizes[name])
     size, table = sizes[name], counted[name]
@@ -312,5 +318,5 @@ def _refuse_large_fields(counted: Mapping[str, Table], sizes: Mapping[str, int])
             f"the table is smaller than one field of people whose values are counted together ({size:,})",
             allowed="more people, fewer values (--bins 50 for numbers), or a smaller --option field_size",
             got=f"{table.rows:,} people and {len(table.counts):,} values{f' of {name!r}' * (len(sizes) > 1)}",
-            hint="methods that make groups serve small tables: transversal, burel, mondrian",
+            hint=_SMALL if table.person is None else _FEWER_ROWS,
         )

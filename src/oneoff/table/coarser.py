@@ -49,6 +49,8 @@ def with_level(table: Table, level: int) -> Table:
     labels = np.array([tree.names[level][node] for node in nodes], dtype=object)
     above = _above(tree, level)
     coarse = Attribute(attribute.name, "categorical", labels, above)
+    if above is None:  # no order of leaves is left, so labels ascend, as in every column
+        values, coarse = _order(coarse)[values], _sorted(coarse)
     said = (
         f"the {attribute.size:,} values of {attribute.name!r} became {len(labels):,} of level {level} of its "
         "hierarchy, as asked; the promise is about these"

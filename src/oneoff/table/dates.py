@@ -48,7 +48,8 @@ def given_precisions(given: Mapping[str, str], taken: Mapping[str, str], names: 
             raise BadValue(
                 f"dates are not published by {precision!r}",
                 allowed=listing(PRECISIONS),
-                hint=nearest(str(precision), PRECISIONS),
+                got=repr(precision),
+                hint=nearest(str(precision), PRECISIONS) or "the next coarser one hides more, and loses more",
             )
         if name in taken:
             raise RoleConflict(f"column {name!r} has dates and is {taken[name]}", allowed="one of the two")

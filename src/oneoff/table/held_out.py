@@ -58,6 +58,9 @@ def held_out_file(people: Table, rows: Ints) -> bytes:
     name = "row"
     while name in frame.column_names:
         name += "_"
+    for place, column in enumerate(frame.columns):  # Parquet has no dictionaries with a missing value among the others
+        if pa.types.is_dictionary(column.type) and any(chunk.dictionary.null_count for chunk in column.chunks):
+            frame = frame.set_column(place, frame.column_names[place], column.cast(column.type.value_type))
     sink = io.BytesIO()
     pq.write_table(frame.append_column(name, pa.array(rows)), sink, compression="zstd")
     return sink.getvalue()

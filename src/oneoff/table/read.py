@@ -92,7 +92,8 @@ def read_table(
     person        the column that says whose a row is, where people have several rows: promises then count persons
     household     the column that says which household a row is of: k-anonymity then counts households
     rows_are_people   every row is a person of its own, although an identifier, or what looks like one, repeats
-    per_person    "first:COLUMN" or "last:COLUMN": read one row of each person only, by the order of a column
+    per_person    "first:COLUMN" or "last:COLUMN": read one row of each person only, by the order of a column;
+                  "one", by chance, is drawn when a job is run: from Python `anonymize(..., most_rows=1)` does it
     weight        the column that says how many people of a population a row stands for; its means are published
     ordered       column -> its categories from the least to the greatest: ranges of them are shown, not sets
     dates         column -> "day", "month", "quarter" or "year": how precisely its dates are read and published

@@ -186,7 +186,8 @@ def target_of(columns: Collection[str], target: str | None) -> str:
         raise UnknownColumn(
             f"{name!r} cannot be told: it is neither a quasi-identifier nor the sensitive column",
             allowed=listing(columns),
-            hint=nearest(name, columns),
+            got=repr(name),
+            hint=nearest(name, columns) or "a column without a role is not published: name it in quasi or in sensitive",
         )
     if len(columns) < 2:
         raise BadValue("there is no column to tell it from", allowed="a table with another column", got=name)
