@@ -139,3 +139,12 @@ def test_missing_values_of_those_left_out_are_missing_in_the_files(tmp_path):
         assert left_out[name].cast(pl.String).to_list() == given[name].to_list()
     ages = [None if age is None else str(age) for age in given["age"].to_list()]
     assert left_out["age"].cast(pl.String).to_list() == ages
+
+
+def test_missing_values_of_people_held_out_stay_missing(tmp_path):
+    gaps = frame().with_columns(pl.when(pl.col("age") % 3 > 0).then(pl.col("sex")).alias("sex"))
+    table = oneoff.read_table(gaps, **ROLES, missing="category")
+    release = oneoff.anonymize(table, "l-diversity:2", method="mondrian", seed=1, hold_out=0.1)
+    kept = pl.read_parquet(release.write(tmp_path / "out") / "private" / "held-out.parquet")
+    assert kept["sex"].cast(str).to_list() == [gaps["sex"][int(row)] for row in kept["row"]]
+    assert kept["sex"].null_count() > 0

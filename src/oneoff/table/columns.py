@@ -207,9 +207,9 @@ def frame_of(table: Table) -> pa.Table:
 
 def _dictionary(attribute: Attribute, codes: Codes) -> pa.DictionaryArray:
     gone = attribute.labels == MISSING_LABEL if attribute.labels.dtype.kind in "OU" else np.zeros(attribute.size, bool)
-    place = np.cumsum(~gone) - 1  # without what is missing: a dictionary with a null in it cannot be written
-    indices = pa.array(np.maximum(place[codes], 0), mask=(codes < 0) | gone[codes])
-    known = pa.array(attribute.labels[~gone], pa.string() if gone.any() else None)
+    place = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1)[codes]  # Parquet knows no null in a dictionary
+    indices = pa.array(np.maximum(place, 0).astype(np.int32), mask=place < 0)
+    known = pa.array(attribute.labels[~gone], pa.string() if gone.any() else None)  # there may be none
     return pa.DictionaryArray.from_arrays(indices, known)
 
 
