@@ -209,7 +209,7 @@ def _dictionary(attribute: Attribute, codes: Codes) -> pa.DictionaryArray:
     gone = attribute.labels == MISSING_LABEL if attribute.labels.dtype.kind in "OU" else np.zeros(attribute.size, bool)
     place = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1)[codes]  # Parquet knows no null in a dictionary
     indices = pa.array(np.maximum(place, 0).astype(np.int32), mask=place < 0)
-    known = pa.array(attribute.labels[~gone], pa.string() if gone.any() else None)
+    known = pa.array(attribute.labels[~gone], pa.string() if gone.any() else None)  # there may be none
     return pa.DictionaryArray.from_arrays(indices, known)
 
 
