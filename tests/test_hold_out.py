@@ -132,3 +132,12 @@ def test_the_verdict_says_what_is_learned_of_those_held_out():
     again = oneoff.audit(outcome.release, table).learned  # the whole table: who was held out is known
     assert again.as_dict() == learned.as_dict()
     assert oneoff.audit(outcome.release).learned is None
+
+
+def test_missing_values_of_people_held_out_stay_missing(tmp_path):
+    gaps = frame().with_columns(pl.when(pl.col("age") % 3 > 0).then(pl.col("sex")).alias("sex"))
+    table = oneoff.read_table(gaps, **ROLES, missing="category")
+    release = oneoff.anonymize(table, "l-diversity:2", method="mondrian", seed=1, hold_out=0.1)
+    kept = pl.read_parquet(release.write(tmp_path / "out") / "private" / "held-out.parquet")
+    assert kept["sex"].cast(str).to_list() == [gaps["sex"][int(row)] for row in kept["row"]]
+    assert kept["sex"].null_count() > 0

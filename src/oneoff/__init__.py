@@ -30,6 +30,7 @@ _WHERE = {
     "errors": "",
     "load_release": "oneoff.releases.folder",
     "models": "",
+    "pool": "oneoff.utility.pooling",
     "profile": "oneoff.table.profile",
     "read_hierarchy": "oneoff.table.hierarchy",
     "read_table": "oneoff.table.read",
@@ -42,6 +43,7 @@ _WHERE = {
     "Attacker": "oneoff.audit.attacks.attacker",
     "METHODS": "oneoff.catalog",
     "MODELS": "oneoff.catalog",
+    "Pooled": "oneoff.utility.pooling",
     "Table": "oneoff.table.table",
 }
 
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from oneoff.table.read import read_table
     from oneoff.table.sample import sample
     from oneoff.table.table import Table
+    from oneoff.utility.pooling import Pooled, pool
 
 __all__ = [
     "ATTACKS",
@@ -70,6 +73,7 @@ __all__ = [
     "Attacker",
     "Generalized",
     "Hierarchy",
+    "Pooled",
     "Table",
     "Utility",
     "Verdict",
@@ -82,6 +86,7 @@ __all__ = [
     "errors",
     "load_release",
     "models",
+    "pool",
     "profile",
     "read_hierarchy",
     "read_table",

@@ -14,7 +14,7 @@ from typing import Any
 
 from oneoff.audit import Verdict, audit
 from oneoff.catalog import METHODS
-from oneoff.errors import BadValue
+from oneoff.errors import BadValue, FolderExists, FolderNotWritable
 from oneoff.models.adversary import Adversary
 from oneoff.releases import Published
 from oneoff.releases.estimate import Estimate
@@ -30,6 +30,7 @@ __all__ = [
     "Answer",
     "Inspection",
     "audit_folder",
+    "impute_folder",
     "measure_folder",
     "model_folder",
     "query_folder",
@@ -278,6 +279,29 @@ def query_folder(folder: Folder, where: str, weighted: bool = False) -> Answer:
     release = load_release(folder)
     estimate = release.count(where, weighted=weighted)
     return Answer(where, estimate, [*release.unknown_values(where), *_missing(release)])
+
+
+def impute_folder(folder: Folder, out: Path, copies: int, seed: int | None = None, *, csv: bool = False) -> list[str]:
+    """Write imputations, from the public half alone, into a new folder; the names of the files."""
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    from oneoff.releases.spreadsheet import harmless
+
+    if out.exists():
+        raise FolderExists(f"the folder {str(out)!r} exists already", allowed="a folder that does not exist")
+    drawn = load_release(folder).microdata(seed, n=copies)
+    names = [f"rows-{i + 1:0{len(str(copies))}}.{'csv' if csv else 'parquet'}" for i in range(len(drawn))]
+    try:
+        out.mkdir(parents=True)
+        for name, frame in zip(names, drawn, strict=True):
+            if csv:
+                pyarrow.csv.write_csv(harmless(frame), out / name)
+            else:
+                pyarrow.parquet.write_table(frame, out / name)
+    except OSError as error:
+        raise FolderNotWritable(f"{str(out)!r} cannot be written", got=str(error)) from error
+    return names
 
 
 def _missing(release: Published) -> list[str]:

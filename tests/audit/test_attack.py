@@ -465,7 +465,7 @@ def test_the_reports_show_the_attacks(packing: tuple[Table, Generalized]) -> Non
     for attack in verdict.attacks:
         assert attack.sentence() in text
         assert attack.sentence() in unescape(page)
-    assert '<div class="badge">By count only</div>' in page
+    assert '<p class="badge">By count only</p>' in page
     assert "EXCEEDS" in page
     assert "that was not checked" not in page
     calm = replace(verdict, attacks=())

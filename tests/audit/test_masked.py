@@ -347,7 +347,7 @@ def test_a_release_and_its_folder(people: Table, tmp_path: Path) -> None:
         release = masked(people, "delta-probability:1/5", **options)
         release.write(tmp_path / name, even_if_broken=True)
         public = {path.name for path in (tmp_path / name / "public").iterdir()}
-        assert public == {"data.parquet", "release.json"}
+        assert public == {"README.md", "data.parquet", "release.json", "report.html"}
         told = json.loads((tmp_path / name / "public" / "release.json").read_text())
         assert (told["form"], told["method"]) == ("masked", "mutual-cover")
         assert not {"groups", "tables", "seed", "cover"} & set(told)

@@ -46,6 +46,7 @@ COMMANDS = {
         "--seed-file", "--rows", "--encoding", "--delimiter", "--decimal", "--na", "--json",
     ],
     "query": ["--weighted", "--json"],
+    "microdata": ["--out", "--copies", "--seed", "--csv", "--json"],
     "methods": ["--json"],
 }  # fmt: skip
 

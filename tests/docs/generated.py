@@ -1,4 +1,4 @@
-"""Pages that the program itself knows better than any author: the command line, and the table of methods."""
+"""Pages that the program itself knows better than any author: the command line, the table of methods, a notebook."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import typer
 
 from oneoff.catalog import METHODS, MODELS
 from oneoff.cli.main import app
+from tests.docs.notebook import notebook
 from tests.docs.pages import DOCS
 
 __all__ = ["GENERATED", "command_line", "method_table"]
@@ -115,4 +116,5 @@ def _needed(about: Mapping[str, Any]) -> str:
 GENERATED: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference/cli.md": command_line,
     METHOD_PAGES / "table.md": method_table,
+    DOCS / "notebooks/first-release.ipynb": lambda: notebook(DOCS / "notebooks/first-release.md"),
 }

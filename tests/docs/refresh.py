@@ -17,12 +17,12 @@ __all__ = ["refresh"]
 
 def refresh(chosen: list[Path]) -> list[Path]:
     """The pages that changed."""
-    changed = [page for page, text in GENERATED.items() if _written(page, text())]
+    changed = []
     for page in chosen:
         if examples(page.read_text(encoding="utf-8")):
             with tempfile.TemporaryDirectory() as folder:
                 changed += [page] if _written(page, refreshed(page, Path(folder))) else []
-    return changed
+    return changed + [page for page, text in GENERATED.items() if _written(page, text())]
 
 
 def _written(page: Path, text: str) -> bool:

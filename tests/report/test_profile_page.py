@@ -28,7 +28,9 @@ def test_the_page_says_what_matters(people: pa.Table) -> None:
     for sentence in (
         "6 rows, 3 columns.",
         "Roles with a question mark are suggestions",
-        "sex: quasi? The name suggests",
+        "sex: none. An outsider may know it, but more quasi-identifiers blur all of them",
+        "disease: sensitive. As you named it.",
+        "oneoff anonymize FILE --quasi age --sensitive disease --missing category",
         "They form 4 combinations. 2 people (33.3 %) can be told from everyone else.",
         "at most 100.0 %, on average 66.7 %; above 20.0 % for 6 people (100.0 %).",
         "without a population table, the same as the prosecutor's",

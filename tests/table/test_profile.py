@@ -234,7 +234,7 @@ def test_suggestions_for_adult(data_dir: Path) -> None:
     quasi = {"age", "workclass", "education", "marital-status", "race", "sex", "native-country", "relationship"}
     assert {name for name in quasi if suggested[name] != "quasi"} == set()
     assert suggested["occupation"] == suggested["income"] == "sensitive"
-    assert suggested["fnlwgt"] == "none"
+    assert suggested["fnlwgt"] == "weight"
 
 
 # --- missing values, kinds and sources -------------------------------------------------------------------------------
@@ -494,7 +494,8 @@ def test_populations_that_cannot_be_searched(people: pa.Table) -> None:
 def test_as_dict_is_plain_json_with_stable_keys(people: pa.Table) -> None:
     plain = profile(people, quasi=["age", "sex"], sensitive="disease", population=people).as_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
-    assert list(plain) == ["rows", "columns", "quasi", "sensitive", "notices"]
+    assert list(plain) == ["rows", "columns", "quasi", "sensitive", "notices", "roles", "command"]
+    assert set(plain["roles"][0]) == {"column", "role", "reason", "option"}
     assert set(plain["quasi"]) == {
         "columns",
         "suggested",

@@ -11,7 +11,7 @@ from oneoff.cli.choosing import compare, hierarchy, methods, profile, sweep
 from oneoff.cli.judging import audit, check, verify
 from oneoff.cli.publishing import anonymize, demo
 from oneoff.cli.reproducing import reproduce
-from oneoff.cli.using import query, utility
+from oneoff.cli.using import microdata, query, utility
 
 __all__ = ["app"]
 
@@ -68,6 +68,7 @@ for _command in (
     check,
     utility,
     query,
+    microdata,
     compare,
     sweep,
     methods,

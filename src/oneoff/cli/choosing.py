@@ -33,7 +33,7 @@ def profile(
     na: options.NaTexts = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Look before you publish: who is unique, which columns make them so, which roles columns may have."""
+    """Look before you publish: who is unique, which columns make them so, which roles columns may have, what to run."""
     from oneoff.report.profile_page import profile_page
     from oneoff.table.columns import is_text
     from oneoff.table.profile import profile as profile_table
@@ -45,10 +45,14 @@ def profile(
             notify(notice)
     private = options.names(sensitive) or None
     found = profile_table(frame, quasi=options.names(quasi) or None, sensitive=private, population=population)
+    given = {"--rows": rows, "--encoding": None if encoding == "utf-8" else encoding, "--delimiter": delimiter,
+             "--decimal": decimal, "--na": na}  # fmt: skip
+    reading = [text for flag, value in given.items() if value is not None for text in (flag, str(value))]
+    command = found.command(source, reading)
     if as_json:
-        print_json(found.as_dict())
+        print_json(found.as_dict() | {"command": command})
     else:
-        typer.echo("\n".join(profile_page(found)))
+        typer.echo("\n".join(profile_page(found, command)))
 
 
 def hierarchy(

@@ -1,7 +1,8 @@
-"""Commands about what a release is good for: `utility` and `query`."""
+"""Commands about what a release is good for: `utility`, `query` and `microdata`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +14,7 @@ from oneoff.errors import BadValue
 if TYPE_CHECKING:
     from oneoff.utility.workloads import Asking
 
-__all__ = ["query", "utility"]
+__all__ = ["microdata", "query", "utility"]
 
 _BARS = 15  # on one screen
 
@@ -100,3 +101,22 @@ def query(
     else:
         sentence = answer.estimate.sentence()
         print_lines([f"{sentence[0].upper()}{sentence[1:]}."])
+
+
+def microdata(
+    folder: options.PublicHalf,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the files; it must not exist.")],
+    copies: Annotated[int, typer.Option(help="How many imputations to draw.")] = 20,
+    seed: Annotated[int | None, typer.Option(help="For the same rows again.")] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Write CSV files in place of Parquet.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Draw tables of plain rows, for multiple imputation: what they differ in is what the release leaves open."""
+    from oneoff.inspection import impute_folder
+
+    files = impute_folder(folder, out, copies, seed, csv=csv)
+    if as_json:
+        print_json({"folder": str(out), "copies": len(files), "files": files})
+    else:
+        lines = [f"{len(files)} tables of plain rows: {out / files[0]} to {files[-1]}. Rows are not people."]
+        print_lines([*lines, "Compute what you want to know from each, and pool the answers (oneoff.pool in Python)."])

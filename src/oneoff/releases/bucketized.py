@@ -62,7 +62,7 @@ class Bucketized(Exact):
     def public_files(self) -> dict[str, pyarrow.Table]:
         return {"qit.parquet": self.to_arrow(), "sat.parquet": self.sensitive_table()}
 
-    def to_arrow(self) -> pyarrow.Table:
+    def _records(self) -> pyarrow.Table:
         """The published columns: quasi-identifiers and buckets."""
         import pyarrow as pa
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue, OutputError, whole_number
+from oneoff.errors import BadValue, OutputError
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Links, Partition
@@ -32,7 +32,7 @@ from oneoff.releases.nodes import Nodes
 from oneoff.releases.ordered import OrderedRanges
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import missing, reading
-from oneoff.releases.published import Published, with_column, with_values
+from oneoff.releases.published import Published, public_generator, with_column, with_values
 from oneoff.releases.ranges import Ranges
 from oneoff.releases.sets import Sets
 from oneoff.releases.tallies import (
@@ -120,10 +120,10 @@ class Generalized(Published):
     def labels_shown(self, j: int) -> npt.NDArray[Any]:
         return self.cells[j].categories(self.quasi[j])
 
-    def to_arrow(self) -> pyarrow.Table:
-        return self._records(slice(None))
+    def _records(self) -> pyarrow.Table:
+        return self._stretch(slice(None))
 
-    def _records(self, some: slice) -> pyarrow.Table:
+    def _stretch(self, some: slice) -> pyarrow.Table:
         import pyarrow as pa
 
         from oneoff.releases.columns import value_columns
@@ -143,7 +143,7 @@ class Generalized(Published):
     def in_stretches(self) -> dict[str, Iterator[pyarrow.Table]]:
         """Every record repeats the sets of its group, so that records take far more memory than groups."""
         beside = {name: iter((frame,)) for name, frame in self._beside().items()}
-        return {"data.parquet": map(self._records, self._stretches()), **beside}
+        return {"data.parquet": map(self._stretch, self._stretches()), **beside}
 
     def _stretches(self) -> list[slice]:
         """Records that list so many values together; the last of them may be a few too many."""
@@ -160,12 +160,10 @@ class Generalized(Published):
             files["microdata.parquet"] = self.microdata()
         return files
 
-    def microdata(self, seed: int | None = None) -> pyarrow.Table:
-        """Plain rows with the columns and types of the original: every column shuffled inside its group by itself.
+    def _published_rows(self) -> pyarrow.Table | None:
+        return self._other_rows(public_generator(0)) if self.plain is None else self._rows_table(self.plain)
 
-        seed   draws other rows, e.g. for multiple imputation; by default those that were published
-        Rows are not people. How often a row occurs says nothing about k, and correlations inside a group are gone.
-        """
+    def _other_rows(self, rng: np.random.Generator) -> pyarrow.Table:
         if self.tallies is None or self.group is None:
             raise BadValue(
                 "this release has no plain rows",
@@ -175,11 +173,9 @@ class Generalized(Published):
                 if self.group is None
                 else "publish without columns=box",
             )
-        rows = self.plain
-        if seed is not None or rows is None:
-            other = whole_number(seed or 0, "the seed")
-            rng = np.random.default_rng(other)  # noqa: TID251 - anybody may draw from what is public
-            rows = draw_rows(self.tallies, self.group, self.values, self.kept, rng, self.weights)
+        return self._rows_table(draw_rows(self.tallies, self.group, self.values, self.kept, rng, self.weights))
+
+    def _rows_table(self, rows: PlainRows) -> pyarrow.Table:
         weight = "" if self.weights is None else self.weights.name
         return rows_table(rows, self.quasi, self.sensitive, self.keep, weight)
 

@@ -63,7 +63,7 @@ class Masked(Exact):
     def values_shown(self) -> ValuesShown:
         return ValuesShown.one_each(self.values, len(self.counts))
 
-    def to_arrow(self) -> pyarrow.Table:
+    def _records(self) -> pyarrow.Table:
         import pyarrow as pa
 
         from oneoff.releases.columns import value_columns

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from oneoff.card import card
-from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest
+from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest, whole_number
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.releases.estimate import Estimate
@@ -31,7 +31,16 @@ if TYPE_CHECKING:
 
     from oneoff.releases.features import Columns, Features
 
-__all__ = ["PrivateFiles", "PublicPages", "Published", "of_people", "renamed", "with_column", "with_values"]
+__all__ = [
+    "PrivateFiles",
+    "PublicPages",
+    "Published",
+    "of_people",
+    "public_generator",
+    "renamed",
+    "with_column",
+    "with_values",
+]
 
 PrivateFiles = Mapping[str, bytes | Callable[[], bytes]]
 PublicPages = Callable[["Published", Mapping[str, Sequence[str]]], Mapping[str, bytes]]
@@ -101,7 +110,7 @@ class Published(ABC):
         """What there is besides records, in two words."""
 
     @abstractmethod
-    def to_arrow(self) -> pyarrow.Table:
+    def _records(self) -> pyarrow.Table:
         """The published columns."""
 
     @abstractmethod
@@ -221,23 +230,76 @@ class Published(ABC):
         """Can it be the whole table, with those who were held out?"""
         return self.held_out is not None and table.rows == self.rows + len(self.held_out)
 
-    def to_polars(self) -> polars.DataFrame:
+    def to_arrow(self, *, flat: bool = False) -> pyarrow.Table:
+        """The published columns.
+
+        flat   without columns of lists, which some tools cannot read: a set is a text such as `{F, M}`, as in CSV files
+        """
+        return self._without_lists(self._records()) if flat else self._records()
+
+    def _without_lists(self, frame: pyarrow.Table) -> pyarrow.Table:
+        import pyarrow as pa
+
+        lists = [i for i, column in enumerate(frame.columns) if pa.types.is_list(column.type)]
+        texts = self.as_text(frame) if lists else frame
+        for i in lists:
+            frame = frame.set_column(i, frame.column_names[i], texts[frame.column_names[i]])
+        return frame
+
+    def to_polars(self, *, flat: bool = False) -> polars.DataFrame:
         import polars
 
-        frame = polars.from_arrow(self.to_arrow())
+        frame = polars.from_arrow(self.to_arrow(flat=flat))
         assert isinstance(frame, polars.DataFrame)
         return frame
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self, *, flat: bool = False) -> pandas.DataFrame:
         try:
             import pandas  # noqa: F401
         except ImportError:
             raise MissingPackage("pandas is not installed", hint="pip install pandas, or use to_polars()") from None
-        return self.to_arrow().to_pandas()
+        return self.to_arrow(flat=flat).to_pandas()
 
     def to_native(self) -> Any:
         """The same kind of frame the table was read from (polars for files)."""
         return {"pandas": self.to_pandas, "pyarrow": self.to_arrow}.get(self.origin, self.to_polars)()
+
+    @overload
+    def microdata(self, seed: int | None = None, n: None = None) -> pyarrow.Table: ...
+
+    @overload
+    def microdata(self, seed: int | None = None, *, n: int) -> list[pyarrow.Table]: ...
+
+    def microdata(self, seed: int | None = None, n: int | None = None) -> pyarrow.Table | list[pyarrow.Table]:
+        """Plain rows with the columns and types of the original, made of what is public alone.
+
+        seed   draws other rows than those that were published, and the same ones again
+        n      so many imputations in a list: what they differ in is what the release leaves open (`oneoff.pool`)
+        Rows are not people. How often a row occurs says nothing about k, and what goes together inside a group or cell
+        is gone.
+        """
+        if n is not None:
+            apart = public_generator(seed).spawn(whole_number(n, "n", least=1, hint="it is a number of imputations"))
+            return [self._imputed(rng) for rng in apart]
+        published = self._published_rows() if seed is None else None
+        return self._other_rows(public_generator(seed)) if published is None else published
+
+    def _published_rows(self) -> pyarrow.Table | None:
+        """The plain rows that microdata() gives, where these are always the same."""
+        return None
+
+    def _other_rows(self, rng: np.random.Generator) -> pyarrow.Table:
+        """Plain rows as the best estimates say."""
+        raise BadValue(
+            "this release has no plain rows",
+            allowed="a release in groups with column tallies, or one with noisy counts",
+            got=f"records by {self.method}",
+            hint="to_polars() and to_pandas() give the records",
+        )
+
+    def _imputed(self, rng: np.random.Generator) -> pyarrow.Table:
+        """Plain rows as they may be as well: what the release leaves open is drawn."""
+        return self._other_rows(rng)
 
     def count(self, where: Where, *, weighted: bool = False) -> Estimate:
         """How many people of the table the release was made from have these properties, with an interval.
@@ -340,6 +402,11 @@ class Published(ABC):
             withhold=self.broken, even_if_broken=even_if_broken, warn=warn,
             sign=None if sign is None else signer(sign),
         )  # fmt: skip
+
+
+def public_generator(seed: int | None) -> np.random.Generator:
+    known = None if seed is None else whole_number(seed, "the seed")
+    return np.random.default_rng(known)  # noqa: TID251 - anybody may draw from what is public
 
 
 def of_people(table: Table, person: Ints) -> dict[str, Any]:

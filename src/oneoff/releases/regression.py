@@ -31,6 +31,7 @@ __all__ = ["Meant", "Regression", "regression"]
 
 _KNOTS = 12  # of the broken line that a number is fitted by
 _LEAST_FIELDS = 20  # fewer cannot tell what goes with columns from what goes with fields
+_TREND = 3.0  # standard deviation of a straight line; other features have one of at most a half
 _MOST_FEATURES = 600  # of all columns; rare categories are taken together where there would be more
 _STRENGTHS = np.logspace(-7, 1, 60)  # variance of effects, relative to that of a count
 
@@ -165,13 +166,22 @@ class Features:
 
 
 def regression(
-    quasi: Sequence[Attribute], tallies: ColumnTallies, field: Ints, estimates: Floats, noise: float
+    quasi: Sequence[Attribute],
+    tallies: ColumnTallies,
+    field: Ints,
+    estimates: Floats,
+    noise: float,
+    trends: bool = False,
 ) -> Regression:
-    """Fit estimates[field, value], whose noise has this variance, by the tallies of the columns of fields."""
+    """Fit estimates[field, value], whose noise has this variance, by the tallies of the columns of fields.
+
+    trends   also by straight lines along columns with an order, hardly held back: for who asks about these
+    """
     people = np.bincount(field, weights=tallies.size)[:, None]
     share = np.maximum(estimates.sum(axis=0), 1.0)
     share /= share.sum()
     features = _features(quasi, tallies)
+    features = tuple(map(_with_trend, quasi, tallies.columns, features)) if trends else features
     design, excess = _design(tallies, field, features), estimates - people * share
     spread = np.maximum(noise * np.mean(1 / people) + share * (1 - share), 1e-12)  # of a count, for each person
     curb, scatter = _curb(design / np.sqrt(people), excess / np.sqrt(people * spread))
@@ -246,6 +256,16 @@ def _features(quasi: Sequence[Attribute], tallies: ColumnTallies) -> tuple[Featu
         mean = share @ marks
         made.append(Features(line, (marks - mean) / np.maximum(mean * (1 - mean), 1e-9) ** 0.25))
     return tuple(made)
+
+
+def _with_trend(attribute: Attribute, counts: Counts, features: Features) -> Features:
+    """With a straight line over the values of an ordered column, beside what bends it."""
+    if not attribute.has_order or attribute.size < 3 or len(features.marks) < attribute.size:
+        return features
+    share = np.bincount(counts.value, counts.count, attribute.size) / counts.count.sum()
+    line = attribute.scaled - share @ attribute.scaled
+    straight = _TREND * line[:, None] / np.sqrt(share @ line**2)
+    return Features(features.line, np.concatenate([features.marks, straight], axis=1))
 
 
 def _broken_line(share: Floats, knots: int) -> Floats:

@@ -67,7 +67,7 @@ class Synthetic(Exact):
 
     # --- files
 
-    def to_arrow(self) -> pyarrow.Table:
+    def _records(self) -> pyarrow.Table:
         import pyarrow as pa
 
         from oneoff.releases.columns import shown

@@ -20,7 +20,9 @@ from oneoff.errors import BadValue
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
+from oneoff.releases.dealing import dealt, shuffled_columns
 from oneoff.releases.estimate import Estimate, estimated
+from oneoff.releases.imputation import OpenFit, imputed_rows
 from oneoff.releases.noise import consistent, noisy, people_near, sensitivity, variance_of_sum
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
@@ -28,7 +30,7 @@ from oneoff.releases.regression import Regression, regression
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
 from oneoff.releases.weights import ROUNDING, Fit, doubt, fitted, mean_among, read_weights, weights_of
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
+from oneoff.table.arrays import Codes, Flags, Floats, Ints
 from oneoff.table.weights import MOST_APART, telling
 
 if TYPE_CHECKING:
@@ -64,7 +66,6 @@ _NOISE = {
 _WIDER = ", times rows_per_person, the most rows that anybody has"
 _SHARED = 1.3  # what the fit leaves out of a field, its neighbours lack as well: measured, as is the next number
 _WIDENED = 50  # what is unknown beside noise was estimated from fields: the fewer, the less is that to be relied on
-_UNIT = 2**30  # of a person, so that dealing is exact and the same on every machine
 
 
 @dataclass(frozen=True)
@@ -152,14 +153,26 @@ class Tallied(Published):
 
     # --- files
 
-    def to_arrow(self) -> pyarrow.Table:
+    def _records(self) -> pyarrow.Table:
         """The plain rows."""
         return self._plain(self.codes, self.values, self.row_weight)
 
-    def microdata(self, seed: int | None = None) -> pyarrow.Table:
-        """Other plain rows from the same counts, for multiple imputation."""
-        rng = np.random.default_rng(seed)  # noqa: TID251 - anybody may draw from what is public
+    def _other_rows(self, rng: np.random.Generator) -> pyarrow.Table:
         codes, (values,), cell = plain_rows([self.fitted], rng)
+        return self._drawn(codes, values, cell)
+
+    def _imputed(self, rng: np.random.Generator) -> pyarrow.Table:
+        codes, (values,), cell = imputed_rows([self.open_fit], self.quasi, rng)
+        return self._drawn(codes, values, cell)
+
+    @cached_property
+    def open_fit(self) -> OpenFit:
+        """What the estimates say about cells, with trends, and what they leave open."""
+        noise = self.noise()
+        fitted = regression(self.quasi, self.tallies, self.field, self.estimates, noise, trends=True)
+        return OpenFit(fitted, noise)
+
+    def _drawn(self, codes: Codes, values: Codes, cell: Ints) -> pyarrow.Table:
         return self._plain(codes, values, None if self.weights is None else self.weights.mean[cell])
 
     def _plain(self, codes: Codes, values: Codes, weight: Floats | None) -> pyarrow.Table:
@@ -434,35 +447,21 @@ def plain_rows(fitted: Sequence[Regression], rng: np.random.Generator) -> tuple[
     Those of another column are dealt to the people of a cell in another order, so that the columns have nothing to do
     with each other inside a cell but what both have to do with quasi-identifiers.
     """
-    tallies = fitted[0].tallies
-    cell = np.repeat(np.arange(tallies.groups), tallies.size)
+    cell, codes = shuffled_columns(fitted[0].tallies, rng)
     rows = len(cell)
-    columns = [tallies.expanded(j)[np.lexsort((rng.random(rows), cell))] for j in range(len(tallies.columns))]
-    codes = np.stack(columns, axis=1)
-    dealt = [_dealt(fitted[0], codes, cell, rng)]
+    values = [_dealt(fitted[0], codes, cell, rng)]
     for other in fitted[1:]:
-        order, values = np.lexsort((rng.random(rows), cell)), np.empty(rows, dtype=np.int32)
-        values[order] = _dealt(other, codes[order], cell, rng)
-        dealt.append(values)
+        order, own = np.lexsort((rng.random(rows), cell)), np.empty(rows, dtype=np.int32)
+        own[order] = _dealt(other, codes[order], cell, rng)
+        values.append(own)
     order = rng.permutation(rows)
-    return codes[order], [values[order] for values in dealt], cell[order]
+    return codes[order], [each[order] for each in values], cell[order]
 
 
 def _dealt(fitted: Regression, codes: Codes, cell: Ints, rng: np.random.Generator) -> Codes:
     """A value for each of these rows, which are sorted by cell."""
-    from oneoff.kernels.dealing import deal_values
-
-    level, effect = _in_units(fitted.share + fitted.left, 1), _in_units(np.concatenate(fitted.effect), 0)
-    due = rng.integers(-_UNIT // 2, _UNIT // 2, level.shape[1])
-    dealt: Codes = deal_values(codes, offsets(fitted.tallies.widths), effect, level, fitted.field[cell], due, _UNIT)
-    return dealt
-
-
-def _in_units(shares: Floats, total: int) -> Ints:
-    """Whole units, in rows that add up to the total."""
-    units = np.rint(shares * _UNIT).astype(np.int64)
-    units[:, 0] += total * _UNIT - units.sum(axis=1)
-    return units
+    level, widths = fitted.share + fitted.left, fitted.tallies.widths
+    return dealt(level, fitted.effect, codes, fitted.field[cell], widths, rng)
 
 
 def refuse_telling(table: Table, cell: Codes) -> None:

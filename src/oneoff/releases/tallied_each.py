@@ -22,6 +22,7 @@ from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tallies
 from oneoff.releases.estimate import Estimate
+from oneoff.releases.imputation import imputed_rows
 from oneoff.releases.noise import variance_of_sum
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
@@ -190,15 +191,18 @@ class TalliedEach(Published):
 
     # --- files
 
-    def to_arrow(self) -> pyarrow.Table:
+    def _records(self) -> pyarrow.Table:
         """The plain rows."""
         return self._plain(self.codes, [each.values for each in self.counted], self.row_weight)
 
-    def microdata(self, seed: int | None = None) -> pyarrow.Table:
-        """Other plain rows from the same counts, for multiple imputation."""
-        rng = np.random.default_rng(seed)  # noqa: TID251 - anybody may draw from what is public
-        codes, dealt, cell = plain_rows([each.fitted for each in self._each], rng)
-        return self._plain(codes, dealt, None if self.weights is None else self.weights.mean[cell])
+    def _other_rows(self, rng: np.random.Generator) -> pyarrow.Table:
+        return self._drawn(*plain_rows([each.fitted for each in self._each], rng))
+
+    def _imputed(self, rng: np.random.Generator) -> pyarrow.Table:
+        return self._drawn(*imputed_rows([each.open_fit for each in self._each], self.quasi, rng))
+
+    def _drawn(self, codes: Codes, values: Sequence[Codes], cell: Ints) -> pyarrow.Table:
+        return self._plain(codes, values, None if self.weights is None else self.weights.mean[cell])
 
     def plain_people(self) -> Table:
         """The plain rows as a table."""

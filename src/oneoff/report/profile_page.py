@@ -12,12 +12,15 @@ from oneoff.table.profile import ClassSizes, ColumnProfile, Profile, QuasiProfil
 __all__ = ["profile_page"]
 
 
-def profile_page(profile: Profile) -> list[str]:
-    """The lines of the page."""
-    return list(_page(profile))
+def profile_page(profile: Profile, command: str = "") -> list[str]:
+    """The lines of the page.
+
+    command   what to run next, where the name of the file is known
+    """
+    return list(_page(profile, command or profile.command()))
 
 
-def _page(found: Profile) -> Iterator[str]:
+def _page(found: Profile, command: str) -> Iterator[str]:
     yield f"{_count(found.rows, 'row')}, {_count(len(found.columns), 'column')}."
     yield from found.notices
     yield ""
@@ -29,6 +32,25 @@ def _page(found: Profile) -> Iterator[str]:
     for column in found.sensitive:
         yield ""
         yield from _sensitive_page(column)
+    yield ""
+    yield from _next_page(found, command)
+
+
+def _next_page(found: Profile, command: str) -> Iterator[str]:
+    """What to run, and why; a column that is dropped is safe, so reasons to drop come last."""
+    if not command:
+        yield "No command can be proposed: there is no quasi-identifier, or there are too few people."
+        return
+    yield "What to run next, if you agree with these roles; what has none is not published:"
+    for role in _ORDER:
+        for reason in dict.fromkeys(each.reason for each in found.roles if each.role == role):
+            names = [each.column for each in found.roles if (each.role, each.reason) == (role, reason)]
+            yield f"  {listing(names, limit=12)}: {role}. {reason}"
+    yield ""
+    yield f"  {command}"
+
+
+_ORDER = ("sensitive", "quasi", "person", "weight", "keep", "identifier", "none")
 
 
 def _columns_page(found: Profile) -> Iterator[str]:
@@ -39,10 +61,8 @@ def _columns_page(found: Profile) -> Iterator[str]:
     ]
     yield from grid([header, *body], right=(2, 3, 4, 5))
     yield ""
-    suggested = [column for column in found.columns if column.role is None]
-    if suggested:
-        yield "Roles with a question mark are suggestions from names and counts; you decide:"
-        yield from (f"  {column.name}: {column.suggested_role}? {column.reason}" for column in suggested)
+    if any(column.role is None for column in found.columns):
+        yield "Roles with a question mark are suggestions from names and counts; you decide. Reasons are below."
         yield ""
 
 

@@ -207,8 +207,9 @@ def frame_of(table: Table) -> pa.Table:
 
 def _dictionary(attribute: Attribute, codes: Codes) -> pa.DictionaryArray:
     gone = attribute.labels == MISSING_LABEL if attribute.labels.dtype.kind in "OU" else np.zeros(attribute.size, bool)
-    indices = pa.array(np.maximum(codes, 0), mask=codes < 0)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.labels, mask=gone))
+    place = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1)[codes]  # Parquet knows no null in a dictionary
+    indices = pa.array(np.maximum(place, 0).astype(np.int32), mask=place < 0)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.labels[~gone]))
 
 
 def _canonical(name: str, values: Any) -> Any:

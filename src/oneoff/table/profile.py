@@ -24,6 +24,7 @@ from oneoff.card import card
 from oneoff.errors import BadValue, EmptyTable, whole_number
 from oneoff.table.arrays import Ints
 from oneoff.table.classes import SMALL, Classes, Risk, risk_of_classes
+from oneoff.table.deciding import ProposedRole, arguments_for, command_line, decide
 from oneoff.table.encode import ColumnKind, Encoded, encode
 from oneoff.table.population import Found, find_in
 from oneoff.table.roles import Role, given_roles, roles_of, suggested_role
@@ -144,13 +145,27 @@ class SensitiveProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """The profile of a table. To read it, `oneoff.report.profile_page` makes a page of it."""
+    """The profile of a table. To read it, `oneoff.report.profile_page` makes a page of it.
+
+    roles       a role for every column, with a reason, in the command that is proposed
+    arguments   what that command says beside the file; empty where no command can be proposed
+    """
 
     rows: int
     columns: tuple[ColumnProfile, ...]
     quasi: QuasiProfile | None
     sensitive: tuple[SensitiveProfile, ...]
     notices: tuple[str, ...] = ()
+    roles: tuple[ProposedRole, ...] = ()
+    arguments: tuple[str, ...] = ()
+
+    def command(self, source: str = "FILE", reading: Sequence[str] = ()) -> str:
+        """The command line to run next; empty where none can be proposed.
+
+        source    the file
+        reading   what else is to be said about how it is read, such as --delimiter
+        """
+        return command_line(source, (*self.arguments, *reading) if self.arguments else ())
 
     def _repr_html_(self) -> str:
         """For notebooks: counts of values, and no value."""
@@ -161,7 +176,8 @@ class Profile:
     def as_dict(self) -> dict[str, Any]:
         """Stable keys and plain values: what `--json` prints."""
         plain: dict[str, Any] = _plain(self)
-        return plain
+        del plain["arguments"]
+        return plain | {"command": self.command()}
 
 
 def profile(
@@ -190,12 +206,16 @@ def profile(
     classes = Classes.of([column.codes for column in known]) if known else None
     found = None if population is None else _in_population(population, known, classes)
     suggested = "quasi" not in roles.values()
+    hints = {each.name: (each.suggested_role, each.reason) for each in profiles}
+    proposed = decide(columns, frame, roles, hints)
     return Profile(
         rows=frame.num_rows,
         columns=profiles,
         quasi=None if classes is None else _quasi_profile(known, classes, suggested, threshold, found),
         sensitive=tuple(_sensitive_profile(column, column.name not in roles, classes) for column in private),
         notices=notices,
+        roles=proposed,
+        arguments=arguments_for(proposed, columns, frame.num_rows),
     )
 
 

@@ -37,7 +37,7 @@ class Apart(Exact):
         everybody, kinds = np.zeros(self.rows, dtype=np.int32), len(self.counts)
         return ValuesShown(everybody, np.array([0, kinds]), np.arange(kinds), self.counts / self.counts.sum())
 
-    def to_arrow(self) -> pa.Table:
+    def _records(self) -> pa.Table:
         return pa.table(self._quasi_columns())
 
     def public_files(self) -> dict[str, pa.Table]:
