@@ -88,6 +88,12 @@ def test_one_row_of_each_person_by_a_column() -> None:
         oneoff.read_table(frame, **ROLES, per_person="one", rows_are_people=True)
 
 
+def test_one_row_of_each_person_by_chance_is_drawn_when_it_is_published() -> None:
+    table = oneoff.read_table(_encounters(400), **ROLES, person="person", per_person="one")
+    release = oneoff.anonymize(table, "k-anonymity:5", seed=1)
+    assert (table.rows, release.rows) == (400, table.people)
+
+
 def test_at_most_so_many_rows_of_anybody_by_chance() -> None:
     table = _table()
     assert table.person is not None

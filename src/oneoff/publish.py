@@ -175,6 +175,8 @@ def publish(
 
 def _most_rows(table: Table, guarantee: str | Model, given: int | None) -> int | None:
     """Noise must hide all rows of a person, so by default a promise about values is for a few of them."""
+    if given is None and table.one_each:
+        return 1
     if given is None and table.person is not None:
         about = {part.about for part in parse(guarantee).parts()}
         return None if about == {"identity"} else MOST_ROWS

@@ -45,7 +45,7 @@ COMMANDS = {
         "--bins", "--max-suppressed", "--seed",
         "--seed-file", "--rows", "--encoding", "--delimiter", "--decimal", "--na", "--json",
     ],
-    "query": ["--weighted", "--json"],
+    "query": ["--sum", "--mean", "--share", "--table", "--csv", "--weighted", "--json"],
     "microdata": ["--out", "--copies", "--seed", "--csv", "--json"],
     "methods": ["--json"],
 }  # fmt: skip

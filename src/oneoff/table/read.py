@@ -93,7 +93,7 @@ def read_table(
     household     the column that says which household a row is of: k-anonymity then counts households
     rows_are_people   every row is a person of its own, although an identifier, or what looks like one, repeats
     per_person    "first:COLUMN" or "last:COLUMN": read one row of each person only, by the order of a column;
-                  "one", by chance, is drawn when a job is run: from Python `anonymize(..., most_rows=1)` does it
+                  "one" is drawn by chance when the table is published
     weight        the column that says how many people of a population a row stands for; its means are published
     ordered       column -> its categories from the least to the greatest: ranges of them are shown, not sets
     dates         column -> "day", "month", "quarter" or "year": how precisely its dates are read and published
@@ -133,6 +133,7 @@ def read_table(
     if person is not None or household is not None:
         owners = [None if name is None else person_codes(columns[name]) for name in (person, household)]
         table = replace(table, person=owners[0], household=owners[1]).take(np.arange(table.rows))
+        table = replace(table, one_each=per_person == "one")
     if weight is not None:
         table = replace(table, weight=_weight(columns[weight]))
     for given, coarser in ((bins, with_bins), (level, with_level), (other_below, with_other)):

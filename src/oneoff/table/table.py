@@ -133,6 +133,7 @@ class Table:
     person[i]    whose row i is, where somebody has several; None where every row is a person
     household[i] which household row i is of, where promises about identity count households; None where they do not
     weight       how many people of a population each row stands for; None where rows count alike
+    one_each     one row of each person is to be published, drawn by chance
     besides      names of the sensitive columns beside the first; their codes are among those of the kept ones
     """
 
@@ -149,6 +150,7 @@ class Table:
     household: Ints | None = None
     weight: Weight | None = None
     besides: tuple[str, ...] = ()
+    one_each: bool = False
 
     def __post_init__(self) -> None:
         rows = self.codes.shape[0]
