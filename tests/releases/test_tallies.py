@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from oneoff.models import Counts, KAnonymity
 from oneoff.plans import Partition
 from oneoff.releases import ColumnTallies, Generalized, generalize
 from oneoff.releases.folder import load_release
+from oneoff.releases.tallied import _overlap
 from oneoff.releases.tallies import tallies_of
 from oneoff.table import Hierarchy, Table
 from oneoff.table.read import read_table
@@ -439,3 +441,18 @@ def test_tallies_change_no_verdict(people: Table) -> None:
         }
         tally, box = (oneoff.audit(release, people).as_dict() | {"learned": None} for release in made.values())
         assert tally == box
+
+
+@pytest.mark.parametrize("columns", [
+    ([1, 1, 0, 0], [1, 0, 0, 1]),
+    ([1, 1, 0, 0], [1, 0, 0, 1], [1, 1, 1, 1]),  # what everybody has leaves the others as they are
+    ([1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 0]),
+    ([2, 5, 0, 1], [1, 1, 0, 0], [1, 1, 1, 0]),  # a sum of numbers
+])  # fmt: skip
+def test_how_many_have_several_properties_varies_as_all_orders_of_a_cell_say(columns: tuple[list[int], ...]) -> None:
+    first, *others = (np.array(column) for column in columns)
+    orders = [[column[list(order)] for order in permutations(range(4))] for column in others]
+    sums = [int(np.prod([first, *each], axis=0).sum()) for each in product(*orders)]
+    every = [column.astype(float) for column in (first, *others)]
+    means, squares = ([np.array([np.mean(column**power)]) for column in every] for power in (1, 2))
+    assert _overlap(means, squares, np.array([4.0])) == pytest.approx(np.var(sums))

@@ -410,8 +410,10 @@ def _overlap(means: Sequence[Floats], squares: Sequence[Floats], size: Floats) -
     over these, where codes count for these means and squares."""
     if len(means) < 2:
         return np.zeros(len(size))
-    varied = np.prod([square - mean**2 for mean, square in zip(means, squares, strict=True)], axis=0)
-    found: Floats = size**2 / np.maximum(size - 1, 1) * np.maximum(varied, 0)
+    one = size * np.prod(squares, axis=0)  # everybody with themselves, then with everybody else of the cell
+    pairs = zip(means, squares, strict=True)
+    others = np.prod([(size * mean**2 - square) / np.maximum(size - 1, 1) for mean, square in pairs], axis=0)
+    found: Floats = np.maximum(one + size * (size - 1) * others - (size * np.prod(means, axis=0)) ** 2, 0)
     return found
 
 
