@@ -70,7 +70,16 @@ def added(parts: Sequence[Estimate], most: float | None = None) -> Estimate:
 def by_value(column: str, numbers: Floats, labels: Any, count: Callable[[Condition], Estimate]) -> Estimate:
     """A sum over people as one over values: what each of them is, times how many people have it."""
     parts = [_times(count(condition), *ends) for condition, ends in _bins(column, numbers, labels)]
-    return added(parts) if parts else Estimate(0.0, 0.0, None, 0.0, 0.0, True)
+    if not parts:
+        return Estimate(0.0, 0.0, None, 0.0, 0.0, True)
+    known = ~np.isnan(numbers)  # nobody counts twice: no sum is beyond that of all people with the same number
+    most = count(Condition(column, among=tuple(labels[known].tolist()))).high
+    found, ends = (
+        added(parts),
+        (most * min(0.0, float(numbers[known].min())), most * max(0.0, float(numbers[known].max()))),
+    )
+    low, inside, high = (min(max(each, ends[0]), ends[1]) for each in (found.low, found.count, found.high))
+    return replace(found, low=low, count=inside, high=high)
 
 
 def _bins(column: str, numbers: Floats, labels: Any) -> Iterator[tuple[Condition, tuple[float, float, float]]]:
