@@ -178,11 +178,13 @@ def sweep(
     guarantee  with a range or a list: "beta-likeness:1..5", "beta-likeness:1,2,4", "k-anonymity:5..20:5+l-diversity:3"
     methods    names with options; by default tallies where it serves the promise, else all that do
     repeat     how many draws to make of each point, with other people held out
+    seed       for the same draws again
     hold_out   the share of the people to leave out: attacks and models are tried on them
     target     a column that a model trained on each release is to tell about the people left out
     model      "trees" or "logistic"
     workload   "intervals", "sets", "prefixes", "sums", or a file with a condition on each line
     most_rows, max_suppressed   as for `anonymize`
+    report     is told what is being made, and the share that is done
     A value that is chosen after looking at a sweep is chosen with the data (docs/how-to/choose-a-parameter.md).
     """
     asked = promises(guarantee)

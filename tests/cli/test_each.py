@@ -101,7 +101,7 @@ def test_compare_shows_methods_side_by_side(data_dir: Path, tmp_path: Path) -> N
     assert "BROKEN" in answer.out
     assert "freeform: refused" in answer.out
     assert "Least loss among those that keep the promise" in answer.out
-    assert "<svg" in page.read_text()
+    assert 'class="bars"' in page.read_text()
     found = {row["method"]: row for row in oneoff(*arguments, "--json").json["methods"]}
     assert found["mondrian"]["holds"]
     assert found["heterogeneous"]["share_above"] > 0
