@@ -24,7 +24,15 @@ from oneoff.errors import BadValue, UnreadableFile, listing
 from oneoff.table.columns import MISSING_LABEL, dictionary_array, first_line, is_text, to_numpy
 from oneoff.table.table import Attribute
 
-__all__ = ["as_numbers", "decimal_commas", "nearly_numeric", "open_text"]
+__all__ = [
+    "as_numbers",
+    "decimal_commas",
+    "header_of",
+    "nearly_numeric",
+    "open_text",
+    "refuse_marks",
+    "typed_column",
+]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _UNUSUAL = (";", "|")  # a guess that is told
@@ -44,12 +52,24 @@ def open_text(
             got=f"{len(data)} bytes",
             hint="check that the export finished",
         )
+    refuse_marks(delimiter, decimal)
+    delimiter, names, notices = _divided(path.name, data, delimiter)
+    refuse_marks(delimiter, decimal)
+
+    def load(wanted: list[str]) -> pa.Table:
+        texts = _parse(path, data, delimiter, names, wanted, na)
+        texts = texts if rows is None else texts.slice(0, rows)
+        return pa.table({name: typed_column(texts[name], decimal) for name in wanted})
+
+    return names, load, notices
+
+
+def refuse_marks(delimiter: str | None, decimal: str) -> None:
+    """Marks that cannot divide cells, or stand before decimals; or cannot do both."""
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
         raise BadValue("this delimiter is not possible", allowed="one character of ASCII", got=repr(delimiter))
     if decimal not in _DECIMALS:
         raise BadValue("this decimal mark is not possible", allowed="a point or a comma", got=repr(decimal))
-    guessed = delimiter is None
-    delimiter = delimiter or max(_DELIMITERS, key=lambda mark: len(_header(data, mark)))
     if decimal == delimiter:
         raise BadValue(
             "the decimal mark cannot be the delimiter, too",
@@ -57,15 +77,24 @@ def open_text(
             got=f"{decimal!r} for both",
             hint="name the delimiter with delimiter= or --delimiter",
         )
+
+
+def _divided(name: str, data: bytes, delimiter: str | None) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The delimiter, found in the header unless it is given, the column names, and a notice where it was a guess."""
+    guessed = delimiter is None
+    delimiter = delimiter or max(_DELIMITERS, key=lambda mark: len(_header(data, mark)))
     names = tuple(_header(data, delimiter))
+    said = f"{name} is divided at {delimiter!r}; --delimiter (delimiter=) names another mark"
+    return delimiter, names, (said,) if guessed and delimiter in _UNUSUAL and len(names) > 1 else ()
 
-    def load(wanted: list[str]) -> pa.Table:
-        texts = _parse(path, data, delimiter, names, wanted, na)
-        texts = texts if rows is None else texts.slice(0, rows)
-        return pa.table({name: _typed_column(texts[name], decimal) for name in wanted})
 
-    said = f"{path.name} is divided at {delimiter!r}; --delimiter (delimiter=) names another mark"
-    return names, load, (said,) if guessed and delimiter in _UNUSUAL and len(names) > 1 else ()
+def header_of(path: Path, delimiter: str | None) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The delimiter and the column names of a text file in UTF-8 of which only the beginning is read; and notices."""
+    with path.open("rb") as file:
+        data = file.read(_BLOCK_BYTES)
+    data = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
+    end = data.rfind(b"\n")
+    return _divided(path.name, data if end < 0 else data[: end + 1], delimiter)
 
 
 def _utf8(path: Path, encoding: str) -> bytes:
@@ -165,7 +194,7 @@ _ZERO_FIRST = r"^-?0[0-9]"
 _LONG = r"^[0-9]{18}"
 
 
-def _typed_column(column: Any, decimal: str) -> Any:
+def typed_column(column: Any, decimal: str) -> Any:
     """A column of texts as numbers or dates when every text is one and none would lose a digit."""
     encoded = dictionary_array(column)
     values = _parsed(encoded.dictionary if decimal == "." else _with_points(encoded.dictionary))
