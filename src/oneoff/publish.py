@@ -36,7 +36,7 @@ from oneoff.utility.loss import measured_beside
 if TYPE_CHECKING:
     from oneoff.job import Job
 
-__all__ = ["Outcome", "anonymize", "checked_seed", "publish", "publish_job"]
+__all__ = ["Order", "Outcome", "anonymize", "checked_seed", "foreseen_of", "ordered", "publish", "publish_job"]
 
 Plan = Partition | Links | Channel | Cover | Tally | Tallies | Network
 Report = Callable[[str, float], None]
@@ -135,7 +135,7 @@ def publish(
     order = _ordered_without(parts, guarantee, method, options or {}, seeded)
     whole, table = table, order.table  # over all values that may occur, where these are named
     rng = _generator(seed, table)
-    foreseen = _foreseen(order)
+    foreseen = foreseen_of(order)
     for text in foreseen:
         if warn is not None:
             warn(text)
@@ -198,10 +198,10 @@ def _without_outliers(
 
 def _ordered_without(
     parts: Parts, guarantee: str | Model, method: str, options: Mapping[str, Any], seeded: bool
-) -> _Order:
+) -> Order:
     """Fewer outliers are not left out for the sake of the promise: who is would then tell something about values."""
     try:
-        return _ordered(parts.inside, guarantee, method, options, seeded)
+        return ordered(parts.inside, guarantee, method, options, seeded)
     except UnreachableGuarantee as error:
         if parts.suppressed is None:
             raise
@@ -210,7 +210,7 @@ def _ordered_without(
 
 
 @dataclass(frozen=True, eq=False)
-class _Order:
+class Order:
     """What is to be done, once nothing speaks against trying.
 
     domain   values that may occur, where these were named
@@ -233,7 +233,7 @@ class _Order:
         return "" if say is None else say(self.table, self.model, self.options)
 
 
-def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping[str, Any], seeded: bool) -> _Order:
+def ordered(table: Table, guarantee: str | Model, method: str, options: Mapping[str, Any], seeded: bool) -> Order:
     _refuse_other(table)
     model = bound(parse(guarantee), table)
     for single, own in by_column(table, model):
@@ -242,14 +242,14 @@ def _ordered(table: Table, guarantee: str | Model, method: str, options: Mapping
     chosen.refuse_several(table, model)
     _refuse_persons(table, chosen, model)
     _refuse_weights(table, chosen, model)
-    given = _checked_options(chosen, options)
+    given = checked_options(chosen, options)
     domain = given.pop("domain", None)
     if domain is not None:
         table = with_domain(table, domain)
         model = bound(parse(guarantee), table)
     if given.get("public") is not None:
         given["public"] = public_information(given["public"], table)
-    return _Order(table, model, chosen, reason, given, seeded, domain)
+    return Order(table, model, chosen, reason, given, seeded, domain)
 
 
 def _refuse_persons(table: Table, method: Method, model: Model) -> None:
@@ -307,7 +307,7 @@ def _refuse_other(table: Table) -> None:
         )
 
 
-def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
+def _planned(order: Order, rng: np.random.Generator, say: Report) -> Plan:
     progress: dict[str, Any] = {"report": lambda share: say("grouping", share)} if order.method.reports else {}
     if "seeded" in signature(order.method.run).parameters:
         progress["seeded"] = order.seeded
@@ -315,7 +315,7 @@ def _planned(order: _Order, rng: np.random.Generator, say: Report) -> Plan:
     return order.method.run(table, model, **order.method.for_plan(order.options), rng=rng, **progress)
 
 
-def _as_one(order: _Order) -> tuple[Table, Model]:
+def _as_one(order: Order) -> tuple[Table, Model]:
     """Several sensitive columns that are promised about as one are one to a method, and go out as they are; tallies
     decide themselves what to count together."""
     single = by_column(order.table, order.model)
@@ -323,7 +323,7 @@ def _as_one(order: _Order) -> tuple[Table, Model]:
     return single[0] if as_one else (order.table, order.model)
 
 
-def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
+def _judged(release: Published, order: Order, others: Table | None) -> Verdict:
     """The verdict on a release of this very table, with people who are not in it to compare with."""
     verdict = audit(release, order.table, control=others)
     if verdict.problems:
@@ -331,7 +331,7 @@ def _judged(release: Published, order: _Order, others: Table | None) -> Verdict:
     return verdict
 
 
-def _foreseen(order: _Order) -> list[str]:
+def foreseen_of(order: Order) -> list[str]:
     """What can be said before the work: who gives good advice afterwards gives it too late."""
     table, model = order.table, order.model
     told = (
@@ -345,12 +345,12 @@ def _foreseen(order: _Order) -> list[str]:
     return [text for text in told if text]
 
 
-def _about_values(order: _Order, table: Table, model: Model) -> tuple[str, ...]:
+def _about_values(order: Order, table: Table, model: Model) -> tuple[str, ...]:
     """What can be said of one sensitive column."""
     return large_groups(order.method, model, table) or many_values(model, table), _unprotected(table, model)
 
 
-def _notices(order: _Order, foreseen: list[str], caution: str, plan: Plan) -> tuple[str, ...]:
+def _notices(order: Order, foreseen: list[str], caution: str, plan: Plan) -> tuple[str, ...]:
     seeded = _SEEDED.get(order.method.form, "") if order.seeded else ""
     said = [*foreseen, *(text for text in (caution, seeded, _told_by_weights(order.table, plan)) if text)]
     noted = plan.notes if isinstance(plan, Partition | Cover | Tally | Tallies | Network) else ()
@@ -407,7 +407,7 @@ def _unprotected(table: Table, model: Model) -> str:
     )
 
 
-def _release(order: _Order, plan: Plan, rng: np.random.Generator, suppressed: int) -> Published:
+def _release(order: Order, plan: Plan, rng: np.random.Generator, suppressed: int) -> Published:
     """What a plan looks like to the world."""
     against = order.method.stands_against(order.model, order.options)
     shown, made = order.method.for_release(order.options), RELEASES[order.method.form, type(plan).__name__]
@@ -493,7 +493,7 @@ def checked_seed(seed: int) -> int:
     return whole_number(seed, "the seed", hint="None is for fresh randomness")
 
 
-def _checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
+def checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options the method knows, with values it knows."""
     unknown = [name for name in options if name not in method.options]
     if unknown:

@@ -229,6 +229,8 @@ def _remarks(seen: _Seen, model: Model, release: Perturbed, anyone: bool) -> tup
 def _problems(release: Perturbed) -> list[str]:
     if release.channel.values != len(release.counts):
         return ["the channel is not one for these values"]
+    if release.is_part:
+        return []
     if release.prior_is_exact and int(release.counts.sum()) != release.rows:
         return ["the stated prior is not that of so many records"]
     if not release.prior_is_exact and not _is_estimated(release):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -122,6 +122,10 @@ class Verdict:
         group, the belief nearest to or furthest above its ceiling, that ceiling, and the belief in the person's
         own value."""
         return self._people
+
+    def without_people(self) -> Verdict:
+        """Without what is known about single people."""
+        return replace(self, _people={}, flags={}, _learn=_nothing)
 
     def __str__(self) -> str:
         return self.sentence()

@@ -15,7 +15,7 @@ from numba import njit
 
 from oneoff.kernels.sort import sort_ints
 
-__all__ = ["MANY", "cut_tree"]
+__all__ = ["MANY", "best_of_counts", "cut_tree"]
 
 MANY = 256  # categories
 
@@ -80,16 +80,36 @@ def _best_boundary(
             order[many] = c
             many += 1
         count[c] += 1
-    gain, at = 0.0, 0
-    if many > 1:
-        if place[begin[j]] >= 0.0:
-            sort_ints(order, many)
-            gain, at = _along_axis(place, begin[j], count, order, many, last - first, least)
-        else:
-            _common_first(count, order, many)
-            gain, at = _among_categories(count, order, many, last - first, least)
+    gain, at = _boundary_of(place, begin[j], count, order, many, last - first, least)
     for i in range(many):
         count[order[i]] = 0
+    return gain, at
+
+
+@njit(cache=True)
+def best_of_counts(count: Any, place: Any, begin: int, size: int, least: int) -> Any:
+    """The same where only the counts of an attribute are known: gain, codes in order, how many of them go left."""
+    order = np.empty(len(count), np.int64)
+    many = np.int64(0)
+    for c in range(len(count)):
+        if count[c] > 0:
+            order[many] = c
+            many += 1
+    gain, at = _boundary_of(place, begin, count, order, many, size, least)
+    return gain, order, at
+
+
+@njit(cache=True)
+def _boundary_of(place: Any, begin: int, count: Any, order: Any, many: int, size: int, least: int) -> Any:
+    """Among the codes that occur, which are put in their order."""
+    gain, at = 0.0, 0
+    if many > 1:
+        if place[begin] >= 0.0:
+            sort_ints(order, many)
+            gain, at = _along_axis(place, begin, count, order, many, size, least)
+        else:
+            _common_first(count, order, many)
+            gain, at = _among_categories(count, order, many, size, least)
     return gain, at
 
 

@@ -44,7 +44,7 @@ from oneoff.table.arrays import Codes, Floats, Ints
 from oneoff.table.domain import with_domain
 from oneoff.table.table import joined_names
 
-__all__ = ["Usable", "field_size_for", "tallies", "usable_epsilon"]
+__all__ = ["Usable", "field_size_for", "size_of_fields", "tallies", "usable_epsilon"]
 
 # One person's value moves the odds of whatever anybody believes by no more than the promise allows.
 CLAIMS = (Claim(Adversary.ANYONE),)
@@ -96,9 +96,7 @@ def tallies(
     columns = _columns(table, model, totals, together)
     eps = columns.allowed if epsilon is None else lowered(epsilon, columns.allowed)
     parts = columns.divided(eps, shares)
-    smallest = max(_smallest_cell(each, column, cells) for column, each in columns.promised)
-    sizes = {name: max(_field_size(columns.counted[name], part, field_size), smallest) for name, part in parts.items()}
-    _refuse_large_fields(columns.counted, sizes)
+    smallest, sizes = _sizes(columns, parts, cells, field_size)
     fields, cell = _cut(table, list(sizes.values()), smallest, cells == "exact", _importance(table, public))
     tally = {
         name: Tally(cell, _field_of(cell.group, field), part, rows_per_person=table.rows_per_person)
@@ -106,6 +104,26 @@ def tallies(
     }
     refuse_too_few("tallies", table, model, cell.group)
     return Tallies(tuple(tally.items()), eps) if table.besides else tally[next(iter(tally))]
+
+
+def size_of_fields(
+    table: Table, model: Model, *, cells: Any = None, field_size: int | None = None, epsilon: float | None = None,
+    totals: str = "unknown", **others: Any,
+) -> int:  # fmt: skip
+    """How many people the fields of a table must have, by the same options: what a block of it cannot know itself."""
+    columns = _columns(table, model, totals, None)
+    eps = columns.allowed if epsilon is None else lowered(epsilon, columns.allowed)
+    return max(_sizes(columns, columns.divided(eps), cells, field_size)[1].values())
+
+
+def _sizes(
+    columns: _Columns, parts: Mapping[str, float], cells: Any, field_size: int | None
+) -> tuple[int, dict[str, int]]:
+    """The fewest people of a cell, and of a field of each that is counted."""
+    smallest = max(_smallest_cell(each, column, cells) for column, each in columns.promised)
+    sizes = {name: max(_field_size(columns.counted[name], part, field_size), smallest) for name, part in parts.items()}
+    _refuse_large_fields(columns.counted, sizes)
+    return smallest, sizes
 
 
 def usable_epsilon(table: Table, model: Model) -> dict[str, Usable] | None:

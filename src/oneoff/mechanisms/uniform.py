@@ -6,12 +6,14 @@ alike its people are does. Values play no part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from oneoff.table import Table
-from oneoff.table.arrays import Codes, Floats, Ints, offsets
+from oneoff.table import Attribute, Table
+from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
 
-__all__ = ["uniform_pieces"]
+__all__ = ["axes_of", "uniform_cut", "uniform_pieces"]
 
 
 def uniform_pieces(table: Table, sizes: list[int], importance: Floats | None = None) -> list[Codes]:
@@ -37,15 +39,43 @@ def _numbered(row: Codes, begin: Ints) -> Codes:
     return piece
 
 
+def uniform_cut(
+    counts: Sequence[Ints], place: Floats, begin: Ints, weight: Floats, least: int
+) -> tuple[int, Flags] | None:
+    """The cut that `uniform_pieces` would make of people of whom only this is known: how many have each code of each
+    column. The column, and which of its codes go to the first side; None where they stay together."""
+    from oneoff.kernels.trees import best_of_counts
+
+    size, best, found = int(counts[0].sum()), 0.0, None
+    if size < 2 * least:
+        return None
+    for j, count in enumerate(counts):
+        gain, order, at = best_of_counts(count, place, int(begin[j]), size, least)
+        if weight[j] * gain > best * (1.0 + 1e-9):
+            best, found = weight[j] * gain, (j, order[:at])
+    if found is None:
+        return None
+    left = np.zeros(len(counts[found[0]]), dtype=np.bool_)
+    left[found[1]] = True
+    return found[0], left
+
+
 def _axes(table: Table) -> tuple[Floats, Floats]:
+    """Of a table, or of the larger one that it is a part of."""
+    counted = zip(table.quasi, table.codes.T, strict=True)
+    own = [np.bincount(codes, minlength=attribute.size) for attribute, codes in counted]
+    return axes_of(table.quasi, own if table.margins is None else table.margins)
+
+
+def axes_of(quasi: Sequence[Attribute], people: Sequence[Ints]) -> tuple[Floats, Floats]:
     """The place of every code, attribute after attribute, and what a unit of impurity of each attribute counts.
 
     Numbers lie where the people are: the place is the share of people below. Categories have no place, which is written
     -1, with a hierarchy or without: the order of its leaves says too little about how alike they are.
     """
     places, weights = [], []
-    for j, attribute in enumerate(table.quasi):
-        share = np.bincount(table.codes[:, j], minlength=attribute.size) / table.rows
+    for attribute, counts in zip(quasi, people, strict=True):
+        share = counts / counts.sum()
         ordered = attribute.has_order
         place = np.cumsum(share) - share / 2 if ordered else np.full(attribute.size, -1.0)
         impurity = share @ place**2 - (share @ place) ** 2 if ordered else 1 - share @ share

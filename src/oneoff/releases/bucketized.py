@@ -49,6 +49,9 @@ class Bucketized(Exact):
     def buckets(self) -> int:
         return self.shares.groups
 
+    def shown_counts(self) -> Ints:
+        return np.bincount(self.shares.value, self.shares.count, len(self.counts)).astype(np.int64)
+
     def _shape(self) -> str:
         return f"{self.buckets} buckets"
 

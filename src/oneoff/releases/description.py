@@ -18,10 +18,11 @@ from oneoff.releases.kinds import kind
 from oneoff.releases.published import Published
 from oneoff.releases.spreadsheet import CSV_IS
 from oneoff.table import Attribute
+from oneoff.table.arrays import Ints
 from oneoff.table.hierarchy import label_texts
 from oneoff.table.table import combined, joined_names
 
-__all__ = ["FORMAT", "describe", "described_release"]
+__all__ = ["FORMAT", "caps_of", "describe", "described_release"]
 
 FORMAT = 1
 
@@ -60,8 +61,12 @@ def _describe_beside(release: Published) -> dict[str, Any]:
 
 
 def _caps(release: Published) -> list[str] | None:
+    return caps_of(release.model, release.counts)
+
+
+def caps_of(model: Model, counts: Ints) -> list[str] | None:
     """The ceilings on belief in the values of a column; those of several as one follow from the promise."""
-    limits = None if isinstance(release.model, PerColumn) else release.model.caps(release.counts)
+    limits = None if isinstance(model, PerColumn) else model.caps(counts)
     return None if limits is None else _ceiling_texts(limits)
 
 

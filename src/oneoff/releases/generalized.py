@@ -99,6 +99,9 @@ class Generalized(Published):
         plain = None if self.plain is None else self.plain.of_column(columns, name)
         return replace(self, **with_column(columns, name), plain=plain)
 
+    def shown_counts(self) -> Ints:
+        return np.bincount(self.values, minlength=len(self.counts)).astype(np.int64)
+
     def _shape(self) -> str:
         return "no groups" if self.group is None else f"{self.boxes} groups"
 

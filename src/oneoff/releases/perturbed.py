@@ -29,7 +29,7 @@ from oneoff.table.arrays import Codes, Flags, Floats, Ints
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Perturbed", "estimated_counts", "perturb"]
+__all__ = ["Perturbed", "counts_led_back", "estimated_counts", "perturb"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -49,6 +49,9 @@ class Perturbed(Exact):
         shown, (kept, other) = np.bincount(self.values, minlength=len(self.counts)), self.channel.matrix[0, :2]
         error: Floats = np.sqrt(shown * (1 - shown / self.rows)) / (kept - other)
         return error
+
+    def shown_counts(self) -> Ints:
+        return np.bincount(self.values, minlength=len(self.counts)).astype(np.int64)
 
     def _shape(self) -> str:
         return f"{self.channel.values} values perturbed"
@@ -111,8 +114,12 @@ class Perturbed(Exact):
 
 def estimated_counts(values: Codes, channel: Channel) -> Ints:
     """People with each value, as far as what all of them show can tell."""
-    shown = np.bincount(values, minlength=channel.values)
-    return people_near(np.linalg.solve(channel.matrix, shown).astype(np.float64), len(values))
+    return counts_led_back(np.bincount(values, minlength=channel.values), channel)
+
+
+def counts_led_back(shown: Ints, channel: Channel) -> Ints:
+    """The same from how many people show each value."""
+    return people_near(np.linalg.solve(channel.matrix, shown).astype(np.float64), int(shown.sum()))
 
 
 def perturb(

@@ -66,6 +66,7 @@ class Published(ABC):
     weights    mean weights of groups or cells, where the table had weights and the kind of release carries them
     broken     private: why this release must not go out, empty when nothing speaks against it
     besides    names of the sensitive columns beside the first, which `sensitive` and `counts` are about
+    is_part    it is one of several parts of a release, and counts are those of all
     """
 
     form: ClassVar[str]
@@ -90,6 +91,7 @@ class Published(ABC):
     suppressed: int = 0
     outliers: Ints | None = None
     besides: tuple[str, ...] = ()
+    is_part: bool = False
 
     # --- what a kind of release says about itself
 
@@ -102,6 +104,10 @@ class Published(ABC):
     def prior_error(self) -> Floats:
         """The standard error of each of the counts, where they are estimates."""
         return np.zeros(len(self.counts))
+
+    def shown_counts(self) -> Ints:
+        """How many records show each sensitive value; of noisy counts what they add up to."""
+        return self.counts
 
     @property
     def needs_table(self) -> bool:

@@ -127,6 +127,9 @@ class Tallied(Published):
     def fields(self) -> int:
         return len(self.noisy)
 
+    def shown_counts(self) -> Ints:
+        return np.asarray(self.noisy.sum(axis=0))
+
     def _shape(self) -> str:
         return f"{self.tallies.groups} cells in {self.fields} fields"
 
@@ -262,7 +265,7 @@ class Tallied(Published):
 
     def refuse_other_rows(self) -> None:
         """The plain rows have the columns of the cells, fields are numbered as counts are, and totals add these up."""
-        if not np.array_equal(self.counts, noisy_totals(self.noisy, self.rows)):
+        if not self.is_part and not np.array_equal(self.counts, noisy_totals(self.noisy, self.rows)):
             raise ValueError("the prior in release.json is not that of counts.parquet")
         self.refuse_other_fields()
         refuse_other_tallies(self.quasi, self.tallies, self.codes)
@@ -473,7 +476,7 @@ def _most_rows(described: Mapping[str, Any]) -> int:
 
 
 def noisy_totals(counts: Ints, people: int) -> Ints:
-    """People with each value in the whole table, as far as noise tells."""
+    """People with each value in the whole table, as far as noise in counts[field, value] tells."""
     total = counts.sum(axis=0)
     return people_near(total - (total.sum() - people) / len(total), people)
 

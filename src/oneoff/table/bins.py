@@ -23,8 +23,9 @@ def with_bins(table: Table, bins: int) -> Table:
         got = "no sensitive column" if attribute is None else f"the categories of {attribute.name!r}"
         raise BadValue("only sensitive numbers can be put into ranges", allowed="a numeric sensitive column", got=got)
     bins = whole_number(bins, "bins", least=2, hint="it is the number of ranges")
-    people = np.cumsum(table.counts) - table.counts / 2  # the middle of each value decides where it goes
-    ranges = np.unique(np.minimum((people * bins / table.rows).astype(np.int64), bins - 1), return_inverse=True)[1]
+    middle = np.cumsum(table.counts) - table.counts / 2  # of each value: it decides where that goes
+    place = (middle * bins / table.counts.sum()).astype(np.int64)
+    ranges = np.unique(np.minimum(place, bins - 1), return_inverse=True)[1]
     texts = label_texts(attribute.labels)
     width = len(str(int(ranges.max()) + 1))
     labels = []

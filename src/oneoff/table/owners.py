@@ -24,6 +24,7 @@ __all__ = [
     "per_person_choice",
     "person_codes",
     "refuse_several_rows",
+    "repeats",
 ]
 
 PerPerson = tuple[Literal["first", "last"], str]
@@ -53,15 +54,19 @@ def refuse_several_rows(names: Sequence[str], load: Callable[[list[str]], pa.Tab
         except pa.ArrowException:
             continue
         if 1 < distinct < present:
-            raise RoleConflict(
-                f"{name!r} repeats, so somebody may have several rows, and a promise about rows would be none about "
-                "people",
-                allowed=f"--person {name} (person={name!r}), and promises count persons; or --rows-are-people "
-                "(rows_are_people=True)",
-                got=f"{present:,} rows, {distinct:,} {name}",
-                hint="one row of each person can be published, too: "
-                f"--person {name} --per-person one (person={name!r} and then most_rows=1)",
-            )
+            raise repeats(name, present, distinct)
+
+
+def repeats(name: str, rows: int, distinct: int, *, about: bool = False) -> RoleConflict:
+    """The error for an identifier that repeats; `about` where its values were not all counted."""
+    return RoleConflict(
+        f"{name!r} repeats, so somebody may have several rows, and a promise about rows would be none about people",
+        allowed=f"--person {name} (person={name!r}), and promises count persons; or --rows-are-people "
+        "(rows_are_people=True)",
+        got=f"{'about ' * about}{rows:,} rows, {distinct:,} {name}",
+        hint="one row of each person can be published, too: "
+        f"--person {name} --per-person one (person={name!r} and then most_rows=1)",
+    )
 
 
 def _loaded(names: Sequence[str], load: Callable[[list[str]], pa.Table]) -> Iterator[tuple[str, Any]]:

@@ -41,7 +41,7 @@ from oneoff.table.table import Attribute, Kind, Table
 from oneoff.table.textfile import as_numbers, nearly_numeric
 from oneoff.table.weights import Weight, weight_of
 
-__all__ = ["MISSING_LABEL", "read_frame", "read_table"]
+__all__ = ["MISSING_LABEL", "dropped_columns", "read_frame", "read_table", "refuse_missing"]
 
 Missing = Literal["error", "drop", "category"]
 
@@ -119,13 +119,14 @@ def read_table(
             got="only column names",
             hint="check that the export finished, and that no filter left everybody out",
         )
-    notices = [*opened.notices, *_dropped_columns(schema.undeclared(opened.names))]
+    notices = [*opened.notices, *dropped_columns(schema.undeclared(opened.names))]
     columns = {name: _column(name, frame[name], schema, reading, notices) for name in frame.column_names}
     if chosen is not None:
         columns = _one_row_each(columns, schema, chosen, notices)
     there = len(next(iter(columns.values())).codes)
     if missing == "error":
-        _refuse_missing(columns, schema)
+        counts = {name: columns[name].missing for name in _needed(schema) if columns[name].missing}
+        refuse_missing(counts, weighted=schema.weight is not None)
     if missing == "drop":
         columns = _without_missing(columns, schema, notices)
     dropped = there - len(next(iter(columns.values())).codes)
@@ -218,13 +219,13 @@ def _one_row_each(
     return {each: rows_of(column, flags) for each, column in columns.items()}
 
 
-def _refuse_missing(columns: Mapping[str, Column], schema: Schema) -> None:
-    counts = {name: columns[name].missing for name in _needed(schema) if columns[name].missing}
+def refuse_missing(counts: Mapping[str, int], *, weighted: bool) -> None:
+    """Columns in which values are missing, and how many."""
     if counts:
         raise MissingValues(
             f"values are missing in {len(counts)} column(s)",
             allowed="a value in every quasi-identifier and in the sensitive column"
-            + ", and a weight in every row" * (schema.weight is not None),
+            + ", and a weight in every row" * weighted,
             got=_counted(counts),
             hint="--missing drop (missing='drop') leaves these rows out, --missing category (missing='category') makes "
             "missing a value of its own",
@@ -340,7 +341,7 @@ def _tree(given: str | os.PathLike[str] | Hierarchy) -> Hierarchy | str:
     return read_hierarchy(Path(given))
 
 
-def _dropped_columns(names: Sequence[str]) -> list[str]:
+def dropped_columns(names: Sequence[str]) -> list[str]:
     if not names:
         return []
     return [f"dropped {len(names)} column(s) that have no role: {listing(names, limit=20)}"]

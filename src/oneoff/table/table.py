@@ -135,6 +135,8 @@ class Table:
     weight       how many people of a population each row stands for; None where rows count alike
     one_each     one row of each person is to be published, drawn by chance
     besides      names of the sensitive columns beside the first; their codes are among those of the kept ones
+    population   people with each sensitive value in a larger table of which these are some; the prior is that of all
+    margins      the same for each code of each quasi-identifier
     """
 
     quasi: tuple[Attribute, ...]
@@ -151,6 +153,8 @@ class Table:
     weight: Weight | None = None
     besides: tuple[str, ...] = ()
     one_each: bool = False
+    population: Ints | None = None
+    margins: tuple[Ints, ...] | None = None
 
     def __post_init__(self) -> None:
         rows = self.codes.shape[0]
@@ -206,13 +210,15 @@ class Table:
     @cached_property
     def counts(self) -> Ints:
         """How often each sensitive value occurs in the whole table: the prior, in integers."""
+        if self.population is not None:
+            return self.population
         size = 1 if self.sensitive is None else self.sensitive.size
         return np.bincount(self.values, minlength=size).astype(np.int64)
 
     @cached_property
     def prior(self) -> tuple[Fraction, ...]:
         """The share of each sensitive value in the whole table, exactly."""
-        return tuple(Fraction(int(count), self.rows) for count in self.counts)
+        return tuple(Fraction(int(count), int(self.counts.sum())) for count in self.counts)
 
     @cached_property
     def look_alikes(self) -> Ints:

@@ -171,6 +171,11 @@ def measured_beside(
     return _beside(release, people, everybody, Yardsticks(domains or {}, {}))
 
 
+def blurred(release: Published, table: Table) -> Utility:
+    """The same without test counts, for a part of a release."""
+    return _blur(release, table, Yardsticks({}, {}))
+
+
 def _beside(release: Published, people: Table, everybody: Table, by: Yardsticks) -> Utility:
     """Loss is a part of the domain of everybody; those left out lose all of it, and are missing in counts."""
     gone = everybody.rows - people.rows

@@ -29,7 +29,16 @@ from oneoff.table.arrays import Floats, Ints, offsets
 from oneoff.utility.counting import people_meant
 from oneoff.utility.workload import Workload, estimated_counts
 
-__all__ = ["CountErrors", "SizeErrors", "count_errors", "overall_counts", "power_of_ten", "standard_queries"]
+__all__ = [
+    "CountErrors",
+    "SizeErrors",
+    "answers_of_part",
+    "count_errors",
+    "errors_of_parts",
+    "overall_counts",
+    "power_of_ten",
+    "standard_queries",
+]
 
 _ASKED, _COLUMNS, _SELECTIVITIES = 1000, (2, 3), (0.1, 0.02)
 _SEED = 1  # public, and for good: as long as it stays, figures can be compared
@@ -114,15 +123,33 @@ def count_errors(
     people, table = table, table if everybody is None else everybody
     asked = (standard_queries(table),) if queries is None else queries
     answers = [_answers(release, people, table, each) for each in asked]
-    truth, *estimates = np.concatenate([np.zeros((3, 0)), *answers], axis=1)
+    truth, ours, overall = np.concatenate([np.zeros((3, 0)), *answers], axis=1)
     meant = truth > 0
     if not meant.any():
-        raise BadValue(
-            "how far counts are off cannot be measured: none of the test counts means anybody",
-            allowed="enough people for the values of the columns",
-            got=f"{table.rows:,} people",
-        )
-    ours, overall = (np.round(np.abs(each - truth)[meant] / truth[meant], _DIGITS) for each in estimates)
+        raise _nobody_meant(table)
+    return _errors(truth, ours, overall, table)
+
+
+def answers_of_part(release: Published, part: Table, queries: Workload) -> Floats:
+    """[3, query]: people it means, what a recipient answers, people with its quasi-identifiers; parts add up."""
+    meant, truth = people_meant(part.codes, part.values, queries).T
+    return np.stack([truth, estimated_counts(release, part, queries), meant]).astype(np.float64)
+
+
+def errors_of_parts(answers: Floats, queries: Workload, whole: Table) -> CountErrors:
+    """What the answers of all parts together are off by.
+
+    whole   any rows over the domains of all, which knows how many people of all have each value and each code
+    """
+    truth, ours, meant = answers
+    if not (truth > 0).any():
+        raise _nobody_meant(whole)
+    return _errors(truth, ours, overall_counts(whole, queries, np.rint(meant).astype(np.int64)), whole)
+
+
+def _errors(truth: Floats, ours: Floats, overall: Floats, table: Table) -> CountErrors:
+    meant, rows = truth > 0, int(table.counts.sum())
+    ours, overall = (np.round(np.abs(each - truth)[meant] / truth[meant], _DIGITS) for each in (ours, overall))
     return CountErrors(
         queries=len(ours),
         median=float(np.median(ours)),
@@ -132,7 +159,15 @@ def count_errors(
         spread=tuple(np.quantile(ours, _PERCENTILES).tolist()),
         overall_spread=tuple(np.quantile(overall, _PERCENTILES).tolist()),
         about_values=table.sensitive is not None,
-        by_size=_by_size(power_of_ten(truth[meant], table.rows), ours, overall),
+        by_size=_by_size(power_of_ten(truth[meant], rows), ours, overall),
+    )
+
+
+def _nobody_meant(table: Table) -> BadValue:
+    return BadValue(
+        "how far counts are off cannot be measured: none of the test counts means anybody",
+        allowed="enough people for the values of the columns",
+        got=f"{int(table.counts.sum()):,} people",
     )
 
 
@@ -234,12 +269,13 @@ def overall_counts(table: Table, queries: Workload, meant: Ints) -> Floats:
     meant   people with the quasi-identifiers that each query asks for
     """
     if table.sensitive is not None:
-        return np.asarray(meant * _having(table.counts, queries, np.arange(len(queries)), -1) / table.rows)
-    estimate = np.full(len(queries), float(table.rows))
+        return np.asarray(meant * _having(table.counts, queries, np.arange(len(queries)), -1) / table.counts.sum())
+    people = int(table.counts.sum())
+    estimate = np.full(len(queries), float(people))
     for j, codes in enumerate(table.codes.T):
         query, slot = np.nonzero(queries.named == j)
-        counts = np.bincount(codes, minlength=table.quasi[j].size)
-        estimate[query] *= _having(counts, queries, query, slot) / table.rows
+        counts = np.bincount(codes, minlength=table.quasi[j].size) if table.margins is None else table.margins[j]
+        estimate[query] *= _having(counts, queries, query, slot) / people
     return estimate
 
 

@@ -1,0 +1,86 @@
+"""How the blocks of each method are cut, how large they are, and what every block must be told of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oneoff.errors import MethodMismatch
+from oneoff.larger.cutting import Cutting, Split
+from oneoff.larger.header import Header
+from oneoff.mechanisms.tallies import size_of_fields
+from oneoff.mechanisms.uniform import axes_of, uniform_cut
+from oneoff.models import Model
+from oneoff.table.arrays import Floats, Ints, offsets
+
+__all__ = ["block_size", "cutting_for", "options_of_whole", "refuse_whole_only"]
+
+_BYTES_A_CODE = 56  # of a row in a worker at work, for each quasi-identifier, measured
+_BYTES_A_ROW = 260  # and for the row itself
+_AT_REST = 320 << 20  # bytes of a worker that does nothing
+_LEAST, _MOST = 20_000, 1_000_000  # people of a block
+_SLOW = {"transversal": 100_000, "mutual-cover": 20_000, "exact-size": 200_000, "multi-size": 200_000}
+_WHOLE_ONLY = {
+    "heterogeneous": 20_000,
+    "ring": 1_000_000,
+    "freeform": 100_000,
+    "packing": 1_000_000,
+    "privbayes": 5_000_000,
+}
+
+
+def refuse_whole_only(method: str, people: int) -> None:
+    """Some methods need all rows at once."""
+    if method in _WHOLE_ONLY:
+        raise MethodMismatch(
+            f"{method} looks at all rows at once and cannot work block by block",
+            allowed="tallies, mondrian, hilbert, burel, sabre, transversal, anatomy, two-size, multi-size, exact-size, "
+            "perturbation, mutual-cover, baseline",
+            got=f"{method}, and {people:,} rows",
+            hint=f"with --engine memory it does up to about {_WHOLE_ONLY[method]:,} rows",
+        )
+
+
+def block_size(method: str, columns: int, memory: int) -> int:
+    """The most people of a block that a worker with so much memory can take."""
+    room = max(0, memory - _AT_REST) // (_BYTES_A_ROW + _BYTES_A_CODE * columns)
+    return int(np.clip(room, _LEAST, _SLOW.get(method, _MOST)))
+
+
+def options_of_whole(method: str, header: Header, model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with what a block cannot find out by itself."""
+    if method == "tallies":
+        return {**options, "field_size": size_of_fields(header.sketch(), model, **options)}
+    return dict(options)
+
+
+def cutting_for(method: str, header: Header, model: Model, options: Mapping[str, Any], most: int) -> Cutting:
+    """The rule of cuts; for methods that cut a tree themselves their own."""
+    least = max(1, most // 4)
+    if method == "tallies":
+        least = int(options["field_size"])
+    elif method == "mondrian" and options.get("cuts") == "uniform":
+        least = int(model.rule(header.counts, header.rows).least_size)
+    return UniformCuts.of(header, least)
+
+
+@dataclass(frozen=True, eq=False)
+class UniformCuts:
+    """Cuts that make every column as uniform as they can inside the pieces (`mechanisms.uniform`)."""
+
+    place: Floats
+    weight: Floats
+    begin: Ints
+    least: int
+
+    @staticmethod
+    def of(header: Header, least: int) -> UniformCuts:
+        place, weight = axes_of(header.quasi, header.margins[: len(header.quasi)])
+        return UniformCuts(place, weight, offsets([attribute.size for attribute in header.quasi]), least)
+
+    def split(self, counts: Sequence[Ints]) -> Split | None:
+        found = uniform_cut(counts, self.place, self.begin, self.weight, self.least)
+        return None if found is None else Split(*found)

@@ -1,0 +1,118 @@
+"""The release of all parts: files in their place, a description of all of them, what the steward keeps."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneoff.errors import Defect, PromiseBroken
+from oneoff.larger.block import Order, Part
+from oneoff.larger.header import Header
+from oneoff.larger.run import Run
+from oneoff.plans import Channel
+from oneoff.releases.description import caps_of
+from oneoff.releases.draft import Draft, appearing
+from oneoff.releases.parts import merged_description
+from oneoff.releases.perturbed import counts_led_back
+from oneoff.releases.signature import SIGNATURE, signer
+from oneoff.releases.tallied import noisy_totals
+from oneoff.report.parts import readme_of_parts
+from oneoff.table.arrays import Ints
+
+if TYPE_CHECKING:
+    from oneoff.larger.publishing import LargeOutcome, Settings
+
+__all__ = ["write_parts"]
+
+
+def write_parts(
+    outcome: LargeOutcome, parts: Sequence[Part], header: Header, order: Order, run: Run, settings: Settings,
+    sources: Sequence[str], warn: Callable[[str], None],
+) -> PromiseBroken | None:  # fmt: skip
+    """Put the files of all parts into their place. A release that breaks its promise has no public half."""
+    described = _described(parts, header, order)
+    broken = not outcome.verdict.holds
+    with appearing(outcome.folder, settings.overwrite, warn) as draft:
+        for name, content in _private(outcome, run, settings, sources).items():
+            with draft.file(f"private/{name}") as file:
+                file.write(content)
+        for part in parts:
+            for name, path in part.private.items():
+                _take(draft, f"private/{name}", path)
+        if not broken or settings.even_if_broken:
+            _public(draft, {**described, **({"broken": True} if broken else {})}, parts, settings, outcome)
+    if broken and not settings.even_if_broken:
+        return PromiseBroken(
+            f"the public half was withheld: {outcome.verdict.sentence().rstrip('.')}",
+            allowed="a release that keeps its promise",
+            hint=f"{outcome.folder / 'private'} says why; --even-if-broken writes it for research",
+        )
+    return None
+
+
+def _described(parts: Sequence[Part], header: Header, order: Order) -> dict[str, Any]:
+    prior = _prior([part.shown for part in parts], header, parts[0].described)
+    whole = merged_description([part.described for part in parts], prior.tolist())
+    return {**whole, "caps": caps_of(order.model, prior)}
+
+
+def _prior(shown: Sequence[Ints], header: Header, described: Mapping[str, Any]) -> Ints:
+    """People with each value in the whole table: the exact number, or what all parts together let estimate."""
+    total = np.sum(shown, axis=0)
+    how = described.get("prior_is", "exact")
+    if how == "noisy":
+        return noisy_totals(total[None], header.rows)
+    if how == "estimated":
+        return counts_led_back(total, Channel(np.array(described["channel"]["weights"], dtype=np.int64)))
+    if not np.array_equal(total, header.counts):
+        raise Defect("the values of all parts are not those of the table")
+    return header.counts
+
+
+def _take(draft: Draft, name: str, path: str) -> None:
+    """A finished file into its place; by its name, where that is on the same disk."""
+    draft.announce(name)
+    target = draft.folder / name
+    target.parent.mkdir(exist_ok=True)
+    shutil.move(path, target)
+    target.chmod(0o600 if name.startswith("private/") else 0o644)
+
+
+def _public(
+    draft: Draft, described: dict[str, Any], parts: Sequence[Part], settings: Settings, outcome: LargeOutcome
+) -> None:
+    files: dict[str, str] = {}
+    for part in parts:
+        for name, (path, digest) in part.files.items():
+            _take(draft, f"public/{name}", path)
+            files[name] = digest
+    page = readme_of_parts(described, parts[0].columns, outcome.utility).encode()
+    with draft.file("public/README.md") as file:
+        file.write(page)
+    files["README.md"] = file.hash()
+    content = f"{json.dumps({**described, 'files': dict(sorted(files.items()))}, indent=1, ensure_ascii=False)}\n"
+    with draft.file("public/release.json") as file:
+        file.write(content.encode())
+    if settings.sign is not None:
+        with draft.file(f"public/{SIGNATURE}") as file:
+            file.write(signer(settings.sign)(content.encode()))
+
+
+def _private(outcome: LargeOutcome, run: Run, settings: Settings, sources: Sequence[str]) -> dict[str, bytes]:
+    files = {
+        "verdict.json": _json(outcome.verdict.as_dict()),
+        "summary.json": _json(outcome.as_dict()),
+        "sources.json": _json({"files": list(sources)}),
+        "seed": f"{run.seed}\n".encode(),
+    }
+    if settings.job:
+        files["job.toml"] = settings.job.encode()
+    return files
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
