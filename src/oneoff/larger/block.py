@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,9 @@ import pyarrow.parquet as pq
 from oneoff.audit import Verdict, audit
 from oneoff.catalog import METHODS, RELEASES
 from oneoff.engines.waist import PLACE
-from oneoff.errors import Defect
+from oneoff.errors import Defect, UnreachableGuarantee
 from oneoff.larger.header import Header
-from oneoff.models import Model
+from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
 from oneoff.randomness import secret_generator
 from oneoff.releases import Published
@@ -96,6 +96,8 @@ class Work:
     def __call__(self, block: int, rows: pa.Table) -> Part:
         rows = _in_order_of_content(rows, self.order.header)
         table = self.order.header.table_of(rows)
+        if METHODS[self.order.method].form in ("generalized", "bucketized"):
+            _refuse_block(table, self.order.model)
         rng = secret_generator(self._key("block", block))
         release = self._release(table, rng, block)
         verdict = audit(release, table)
@@ -128,7 +130,7 @@ class Work:
         elif "seeded" in signature(made).parameters:
             shown["seeded"] = True
         release: Published = made(table, plan, order.model, method=method.name, against=order.against, rng=rng, **shown)
-        return replace(release, is_part=True)
+        return release
 
     def _written(self, release: Published, block: int) -> tuple[dict[str, tuple[str, str]], dict[str, tuple[str, ...]]]:
         files, columns = {}, {}
@@ -159,6 +161,19 @@ class Work:
         columns = {"file": rows[PLACE[0]], "row": rows[PLACE[1]], "record": pa.array(release.links)}
         name = part_name("links.parquet", block)
         return {name: self._write(name, [pa.table(columns)])[0]}
+
+
+def _refuse_block(table: Table, model: Model) -> None:
+    """A block that breaks the promise as one group breaks it in any groups. Values do not decide where blocks lie, so
+    none is joined with another for their sake."""
+    own = np.bincount(table.values, minlength=len(table.counts))
+    if not model.holds(Counts.of(own), Prior.of(table.counts)):
+        raise UnreachableGuarantee(
+            f"a block of {table.rows:,} people cannot keep {model.spec()} by itself",
+            allowed="blocks that each keep the promise, by the shares of values in the whole table",
+            got="people who look alike and have some values far more often than others do",
+            hint="larger blocks (--memory-per-worker 2g), a weaker promise, or tallies, which makes no groups",
+        )
 
 
 def _in_order_of_content(rows: pa.Table, header: Header) -> pa.Table:

@@ -129,7 +129,7 @@ def publish_large(
         told(notice)
     options = options_of_whole(order.method.name, header, order.model, order.options)
     most = settings.most or block_size(order.method.name, len(header.quasi), settings.memory)
-    with beginning(folder, _digest(header, frame, settings, options, most), settings, told) as run:
+    with beginning(folder, _digest(header, settings, options, most), settings, told) as run:
         coded = _coded(engine, frame, header, reading, say)
         cutting = cutting_for(order.method.name, header, order.model, options, most)
         route, people = cut_blocks(engine, coded, header, cutting, most, lambda share: say("cutting blocks", share))
@@ -172,9 +172,10 @@ def _parts(engine: Engine, coded: Frame, route: Route, work: Work, run: Run, peo
     return parts
 
 
-def _digest(header: Header, frame: Frame, settings: Settings, options: Mapping[str, Any], most: int) -> str:
-    """What a run is about: another table or another job cannot go on with it."""
-    found = hashlib.sha256(f"{header.rows} {most} {sorted(frame.files)}".encode())
+def _digest(header: Header, settings: Settings, options: Mapping[str, Any], most: int) -> str:
+    """What a run is about: another table or another job cannot go on with it. How the table is divided into files is
+    not among it, for nothing depends on that."""
+    found = hashlib.sha256(f"{header.rows} {most}".encode())
     for attribute, margin in zip(header.attributes, header.margins, strict=False):
         found.update(json.dumps([attribute.name, attribute.kind, list(map(str, attribute.labels.tolist()))]).encode())
         found.update(margin.tobytes())

@@ -18,8 +18,8 @@ from oneoff.table.arrays import Floats, Ints, offsets
 
 __all__ = ["block_size", "cutting_for", "options_of_whole", "refuse_whole_only"]
 
-_BYTES_A_CODE = 56  # of a row in a worker at work, for each quasi-identifier, measured
-_BYTES_A_ROW = 260  # and for the row itself
+_BYTES_A_CODE = 64  # of a row in a worker at work, for each quasi-identifier, measured
+_BYTES_A_ROW = 300  # and for the row itself
 _AT_REST = 320 << 20  # bytes of a worker that does nothing
 _LEAST, _MOST = 20_000, 1_000_000  # people of a block
 _SLOW = {"transversal": 100_000, "mutual-cover": 20_000, "exact-size": 200_000, "multi-size": 200_000}

@@ -24,7 +24,7 @@ from oneoff.releases.predicate import Condition
 from oneoff.releases.private import damaged, missing, reading
 from oneoff.releases.published import with_column, with_values
 from oneoff.table import Attribute, Table
-from oneoff.table.arrays import Codes, Flags, Ragged
+from oneoff.table.arrays import Codes, Flags, Ints, Ragged
 from oneoff.table.table import ValueColumns
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ class Masked(Exact):
     def _of_column(self, name: str) -> Masked:
         columns = ValueColumns(self.sensitive, self.values, self.keep, self.kept, self.besides)
         return replace(self, **with_column(columns, name))
+
+    def shown_counts(self) -> Ints:
+        return np.bincount(self.values, minlength=len(self.counts)).astype(np.int64)
 
     def _shape(self) -> str:
         return "masked"

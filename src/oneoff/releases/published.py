@@ -532,6 +532,7 @@ def of_people(table: Table, person: Ints) -> dict[str, Any]:
         "links": np.argsort(person),
         "origin": table.origin,
         "besides": table.besides,
+        "is_part": table.population is not None,
     }
 
 

@@ -543,9 +543,10 @@ def tally(
     drawn = drawn_counts(table, plan, rng if seeded else None)
     tallies = tallies_of(table.quasi, table.codes, plan.cells.group)
     noise = variance_of_sum(plan.of_a_row, drawn.shape[1])
-    codes, (values,), cell = plain_rows([fitted_to(table.quasi, tallies, plan.field, drawn, noise)], rng)
+    fitted = fitted_to(table.quasi, tallies, plan.field, drawn, noise)
+    codes, (values,), cell = plain_rows([fitted], rng)
     weights = weights_of(table, plan.cells.group)
-    return Tallied(
+    release = Tallied(
         quasi=table.quasi,
         sensitive=table.sensitive,
         counts=noisy_totals(drawn, table.rows),
@@ -563,7 +564,10 @@ def tally(
         values=values,
         weights=weights,
         row_weight=None if weights is None else weights.mean[cell],
+        is_part=table.population is not None,
     )
+    vars(release)["fitted"] = fitted  # it is the same, and takes long
+    return release
 
 
 def drawn_counts(table: Table, plan: Tally, rng: np.random.Generator | None) -> Ints:

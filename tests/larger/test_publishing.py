@@ -1,0 +1,186 @@
+"""A table in files is published as the same table in memory is, whatever files and workers there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneoff import read_table
+from oneoff.errors import MethodMismatch, UnreachableGuarantee
+from oneoff.mechanisms.uniform import axes_of, uniform_cut, uniform_pieces
+from oneoff.publish import publish
+from oneoff.table.arrays import offsets
+from tests.larger.tables import ROLES, described, in_files, people, public_digest, published, rows_of
+
+PEOPLE = 5000
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return in_files(people(PEOPLE), tmp_path_factory.mktemp("people") / "rows", 3)
+
+
+def test_cuts_from_counts_are_those_of_the_rows() -> None:
+    table = read_table(people(3000), **ROLES)
+    (pieces,) = uniform_pieces(table, [300])
+    begin = offsets([attribute.size for attribute in table.quasi])
+    whole = [np.bincount(column, minlength=a.size) for a, column in zip(table.quasi, table.codes.T, strict=True)]
+    place, weight = axes_of(table.quasi, whole)
+    found, waiting = [], [np.arange(table.rows)]
+    while waiting:
+        rows = waiting.pop()
+        counts = [
+            np.bincount(column, minlength=a.size) for a, column in zip(table.quasi, table.codes[rows].T, strict=True)
+        ]
+        split = uniform_cut(counts, place, begin, weight, 300)
+        if split is None:
+            found.append(rows)
+            continue
+        left = split[1][table.codes[rows, split[0]]]
+        waiting += [rows[~left], rows[left]]
+    assert [set(rows.tolist()) for rows in found] == [
+        set(np.flatnonzero(pieces == i).tolist()) for i in range(int(pieces.max()) + 1)
+    ]
+
+
+def test_groups_are_those_of_the_table_in_memory(source: Path, tmp_path: Path) -> None:
+    made = published(source, tmp_path / "out", "k-anonymity:10", "mondrian", cuts="uniform")
+    table = read_table(people(PEOPLE), **ROLES)
+    known = publish(table, "k-anonymity:10", method="mondrian", options={"cuts": "uniform"})
+    assert made.blocks > 3
+    assert made.verdict.holds
+    assert made.utility.gcp == pytest.approx(known.utility.gcp, rel=1e-9)
+    assert made.utility.count_error == known.utility.count_error
+    for name in ("groups", "levels", "certain", "people_above"):
+        assert getattr(made.verdict, name) == getattr(known.verdict, name)
+    for name in ("risk_before", "risk_after"):
+        own, other = (getattr(each.verdict, name).as_dict() for each in (made, known))
+        assert own == pytest.approx(other)
+    assert boxes(rows_of(tmp_path / "out", "data")) == boxes(known.release.to_polars())
+
+
+def boxes(frame: pl.DataFrame) -> Counter[tuple[object, ...]]:
+    """Records without the number of their group, which is nobody's business, and in no order."""
+    shown = frame.drop("group").with_columns(pl.col(pl.List(pl.String)).list.sort().list.join(","))
+    return Counter(shown.rows())
+
+
+def test_cells_and_fields_of_tallies_are_those_of_the_table_in_memory(source: Path, tmp_path: Path) -> None:
+    promise = "beta-likeness:3+k-anonymity:5"
+    made = published(source, tmp_path / "out", promise, "tallies", most=1000)
+    known = publish(read_table(people(PEOPLE), **ROLES), promise, method="tallies").release
+    files = known.public_files()
+    for name, column in (("cells", "people"), ("columns", "count")):
+        own, other = rows_of(tmp_path / "out", name), pl.DataFrame(pl.from_arrow(files[f"{name}.parquet"]))
+        assert sorted(own[column]) == sorted(other[column])
+    assert made.blocks > 2
+    assert described(tmp_path / "out")["fields"] == known.describe_form()["fields"]
+    assert described(tmp_path / "out")["epsilon"] == known.describe_form()["epsilon"]
+
+
+@pytest.mark.parametrize(
+    ("promise", "method", "most"),
+    [
+        ("k-anonymity:5", "mondrian", 1500),
+        ("beta-likeness:3+k-anonymity:5", "tallies", 1000),
+        ("l-diversity:3", "transversal", 1500),
+        ("beta-likeness:3", "perturbation", 1500),
+    ],
+)
+def test_files_and_workers_change_nothing(tmp_path: Path, promise: str, method: str, most: int) -> None:
+    digests = set()
+    frame = people(PEOPLE)
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=3)
+    for i, (rows, files, workers) in enumerate([(frame, 1, 1), (frame, 4, 2), (shuffled, 8, 2)]):
+        folder = in_files(rows, tmp_path / f"rows-{i}", files)
+        published(folder, tmp_path / f"out-{i}", promise, method, workers=workers, most=most)
+        digests.add(public_digest(tmp_path / f"out-{i}"))
+    assert len(digests) == 1
+
+
+def test_without_a_seed_two_runs_differ(source: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        published(source, tmp_path / name, "beta-likeness:3+k-anonymity:5", "tallies", most=1000, seed=None)
+    assert public_digest(tmp_path / "one") != public_digest(tmp_path / "two")
+
+
+METHODS = [
+    ("l-diversity:3", "anatomy", "qit"),
+    ("l-diversity:3", "two-size", "qit"),
+    ("l-diversity:3", "exact-size", "qit"),
+    ("l-diversity:3", "transversal", "data"),
+    ("beta-likeness:3", "mondrian", "data"),
+    ("beta-likeness:3", "hilbert", "data"),
+    ("beta-likeness:3", "burel", "data"),
+    ("t-closeness:0.4", "sabre", "data"),
+    ("beta-likeness:3", "perturbation", "data"),
+    ("delta-probability:0.25", "mutual-cover", "data"),
+]
+
+
+@pytest.mark.parametrize(("promise", "method", "file"), METHODS)
+def test_every_method_keeps_everybody_and_the_prior_of_all(
+    source: Path, tmp_path: Path, promise: str, method: str, file: str
+) -> None:
+    made = published(source, tmp_path / "out", promise, method)
+    frame, table = people(PEOPLE), read_table(people(PEOPLE), **ROLES)
+    assert made.verdict.holds
+    assert made.blocks > 2
+    assert made.rows == len(rows_of(tmp_path / "out", file)) == PEOPLE
+    told = described(tmp_path / "out")
+    assert sum(part["rows"] for part in told["parts"]) == PEOPLE
+    if method != "perturbation":
+        assert told["prior"] == table.counts.tolist()
+    if file == "data" and method != "perturbation":
+        assert Counter(rows_of(tmp_path / "out", "data")["occupation"]) == Counter(frame["occupation"])
+    links = pl.read_parquet(tmp_path / "out" / "private" / "links-*.parquet")
+    assert len(links.unique(subset=["file", "row"])) == PEOPLE
+
+
+def test_groups_have_different_numbers_in_different_parts(source: Path, tmp_path: Path) -> None:
+    made = published(source, tmp_path / "out", "beta-likeness:3", "mondrian")
+    data = rows_of(tmp_path / "out", "data")
+    assert data["group"].n_unique() == made.verdict.groups
+    sizes = (
+        data.group_by("group", "occupation")
+        .len()
+        .group_by("group")
+        .agg(pl.col("len").sum(), pl.col("len").max().alias("most"))
+    )
+    assert sizes["len"].sum() == PEOPLE
+
+
+def test_every_group_keeps_ceilings_of_the_prior_of_all(source: Path, tmp_path: Path) -> None:
+    """Counted from the files alone, in whole numbers."""
+    published(source, tmp_path / "out", "basic-beta-likeness:4", "mondrian")
+    frame, data = people(PEOPLE), rows_of(tmp_path / "out", "data")
+    prior = dict(frame["occupation"].value_counts().iter_rows())
+    for _, group in data.group_by("group"):
+        for value, count in group["occupation"].value_counts().iter_rows():
+            assert count * PEOPLE <= 5 * prior[value] * len(group)
+
+
+def test_links_lead_to_the_rows_of_the_files(source: Path, tmp_path: Path) -> None:
+    published(source, tmp_path / "out", "k-anonymity:5", "mondrian")
+    files = sorted(source.iterdir())
+    originals = [pl.read_parquet(path) for path in files]
+    for part in sorted((tmp_path / "out" / "private").glob("links-*.parquet")):
+        links = pl.read_parquet(part)
+        data = pl.read_parquet(tmp_path / "out" / "public" / part.name.replace("links", "data"))
+        own = [originals[file]["occupation"][row] for file, row in links.select("file", "row").iter_rows()]
+        assert data["occupation"].gather(links["record"]).to_list() == own
+
+
+def test_a_method_that_needs_all_rows_says_so(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(MethodMismatch, match="all rows at once"):
+        published(source, tmp_path / "out", "k-anonymity:5", "ring")
+
+
+def test_an_unreachable_promise_is_refused_before_the_work(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnreachableGuarantee):
+        published(source, tmp_path / "out", "l-diversity:40")
+    assert not list(tmp_path.iterdir())
