@@ -18,13 +18,13 @@ from oneoff.table import Table
 from oneoff.table.domain import is_domain_file
 from oneoff.table.made import is_word
 from oneoff.table.orders import declared_as
-from oneoff.table.paths import exists, is_file, is_folder
+from oneoff.table.paths import exists, is_file, is_folder, is_many
 
 __all__ = ["Job", "original_of", "read_job"]
 
 _PATHS = ("input", "output", "seed_file")
 _SEEDS = ("seed", "seed_file")
-_BY_NAME = ("hierarchies", "options", "ordered", "dates")
+_BY_NAME = ("hierarchies", "options", "ordered", "dates", "conf")
 _CAPS_FILE = re.compile(r"(?<=f-privacy:)[^=,+]+(?=$|[,+])")
 
 
@@ -70,6 +70,12 @@ class Job(BaseModel):
     overwrite: bool = False
     options: dict[str, bool | int | float | str | list[str]] = {}
     max_suppressed: float | None = None
+    engine: Literal["auto", "memory", "local", "spark"] = "auto"
+    workers: int | None = None
+    memory_per_worker: str = "1g"
+    scratch: str | None = None
+    master: str | None = None
+    conf: dict[str, str] = {}
 
     def read_table(self) -> Table:
         """The table this job is about."""
@@ -133,8 +139,12 @@ def original_of(
     path = release_folder(folder) / "private" / "job.toml"
     if path.is_file():
         job = read_job(str(path), given)
-        return job.read_table() if table is not None or is_file(Path(job.input)) else None
+        return job.read_table() if table is not None or _is_there(job.input) else None
     return None if table is None else read_job(None, _with(_columns(release, _said(given)), given)).read_table()
+
+
+def _is_there(source: str) -> bool:
+    return is_file(Path(source)) or is_many(source)
 
 
 def _with(found: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -84,11 +84,9 @@ def anonymize(
     """
     given: dict[str, Any] = {"method": method, "seed": seed, "hold_out": hold_out, "most_rows": most_rows,
                              "max_suppressed": max_suppressed}  # fmt: skip
-    if not progress:
-        return publish(table, guarantee, options=options, **given).release
     from oneoff.report.progress import progress_bar
 
-    with progress_bar() as report:
+    with progress_bar(shown=progress) as report:
         return publish(table, guarantee, options=options, report=report, **given).release
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "AsJson",
     "Bins",
     "Categorical",
+    "Conf",
     "Csv",
     "Dates",
     "Decimal",
@@ -26,6 +27,7 @@ __all__ = [
     "Domains",
     "Effort",
     "Encoding",
+    "Engine",
     "EvenIfBroken",
     "File",
     "FileOrJob",
@@ -41,8 +43,10 @@ __all__ = [
     "Keep",
     "Key",
     "Level",
+    "Master",
     "MaxSuppressed",
     "MeasuredHierarchy",
+    "MemoryPerWorker",
     "MethodName",
     "MethodOption",
     "Missing",
@@ -63,10 +67,12 @@ __all__ = [
     "Quasi",
     "ReadHierarchy",
     "ReleaseFolder",
+    "Resume",
     "Rows",
     "RowsArePeople",
     "SameHierarchy",
     "SameMissing",
+    "Scratch",
     "Seed",
     "SeedFile",
     "Sensitive",
@@ -76,6 +82,7 @@ __all__ = [
     "Verbose",
     "WeightColumn",
     "Weighted",
+    "Workers",
     "Workload",
     "job_options",
     "na_texts",
@@ -251,6 +258,44 @@ MaxSuppressed = Annotated[
     ),
 ]
 
+# Where it runs
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="memory, local (worker processes over the files) or spark; auto (default) takes memory up to 5 million "
+        "rows.",
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", help="Worker processes of --engine local; as many as cores by default.")
+]
+MemoryPerWorker = Annotated[
+    str | None,
+    typer.Option(help="What a worker may take, e.g. 1g (default) or 512m: blocks are as large as it allows."),
+]
+Scratch = Annotated[
+    str | None,
+    typer.Option(
+        "--scratch", help="Folder for what is needed between passes; as private as the table, gone at the end."
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master", help="Where Spark runs: local[4], spark://HOST:7077, yarn, k8s://...; Spark decides by default."
+    ),
+]
+Conf = Annotated[
+    list[str] | None, typer.Option("--conf", help="spark.executor.memory=4g: a setting of Spark. Repeatable.")
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume", help="Go on with a run of --engine local or spark that was stopped: blocks done stay done."
+    ),
+]
+
 # What goes out
 Out = Annotated[str | None, typer.Option("--out", help="Folder for the release; it must not exist.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Write data.csv beside data.parquet.")]
@@ -359,7 +404,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
                 "method", "seed", "seed_file", "rows", "encoding",
                 "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out",
                 "person", "household", "rows_are_people", "per_person", "most_rows", "weight",
-                "max_suppressed")  # fmt: skip
+                "max_suppressed", "engine", "workers", "memory_per_worker", "scratch", "master")  # fmt: skip
     return {
         "output": given["out"],
         "sensitive": name_or_names(given["sensitive"]),
@@ -367,6 +412,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "na": na_texts(given["na"]) if given["na"] else None,
         "ordered": orders(given["ordered"]),
         "dates": pairs(given["dates"], "--dates"),
+        "conf": pairs(given["conf"], "--conf"),
         "options": pairs([*(given["option"] or []), *effort], "--option"),
         **{name: names(given[name]) for name in lists},
         **{name: given[name] for name in as_given},
@@ -375,6 +421,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 _UNASKED = (
     "effort", "option", "keep", "level", "other_below", "method", "csv", "raw_csv", "overwrite", "weight",
+    "engine", "workers", "memory_per_worker", "scratch", "master", "conf",
 )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +15,8 @@ from oneoff.errors import BadValue, PromiseBroken
 
 if TYPE_CHECKING:
     from oneoff.job import Job
+    from oneoff.larger.publishing import LargeOutcome
     from oneoff.outcome import Outcome
-    from oneoff.publish import Report, Warn
 
 __all__ = ["anonymize", "demo"]
 
@@ -40,6 +39,7 @@ def demo(
     from oneoff.publish import publish
     from oneoff.releases.draft import refuse_existing
     from oneoff.releases.leftovers import clear_leftovers
+    from oneoff.report.progress import progress_bar
     from oneoff.table.read import read_table
     from oneoff.table.sample import SAMPLE_ROLES, sample
 
@@ -51,7 +51,11 @@ def demo(
         typer.echo(f"A generated table of {table.rows} people; every row is made up.")
         typer.echo(f"  quasi-identifiers: {', '.join(attribute.name for attribute in table.quasi)}")
         typer.echo(f"  sensitive: {SAMPLE_ROLES['sensitive']}   promise: {guarantee}\n")
-    outcome = _watched(lambda report, warn: publish(table, guarantee, report=report, warn=warn))
+    notify = notify_once()
+    with progress_bar() as report:
+        outcome = publish(table, guarantee, report=report, warn=notify)
+    for notice in outcome.notices:
+        notify(notice)
     withheld = write_outcome(outcome, out, csv=True, overwrite=overwrite, warn=told)
     _tell(outcome, out, withheld, told, as_json=as_json, verbose=verbose)
     if not as_json:
@@ -91,6 +95,13 @@ def anonymize(
     hold_out: options.HoldOut = None,
     max_suppressed: options.MaxSuppressed = None,
     rows: options.Rows = None,
+    engine: options.Engine = None,
+    workers: options.Workers = None,
+    memory_per_worker: options.MemoryPerWorker = None,
+    scratch: options.Scratch = None,
+    master: options.Master = None,
+    conf: options.Conf = None,
+    resume: options.Resume = False,
     encoding: options.JobEncoding = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
@@ -105,20 +116,22 @@ def anonymize(
 ) -> None:
     """Publish a table: the most useful release that keeps the promise, checked record by record."""
     given = options.job_options(locals())
-    from oneoff.folder import write_outcome
     from oneoff.job import read_job
-    from oneoff.publish import publish_job
+    from oneoff.larger.doors import publish_any
+    from oneoff.report.progress import progress_bar
 
     job = read_job(source, given) if source.endswith(".toml") else read_job(None, {"input": source, **given})
     told = Told()
     folder = _folder_for(job, sign, told)
     if seed is not None:
         told(_SEEN)
-    outcome = _watched(lambda report, warn: publish_job(job, report=report, warn=warn))
-    withheld = write_outcome(
-        outcome, folder, csv=job.csv, raw_csv=job.raw_csv, overwrite=job.overwrite, even_if_broken=even_if_broken,
-        sign=sign, warn=told,
-    )  # fmt: skip
+    notify = notify_once()
+    with progress_bar() as report:
+        outcome, withheld = publish_any(
+            job, folder, resume=resume, even_if_broken=even_if_broken, sign=sign, report=report, warn=notify, told=told
+        )
+    for notice in outcome.notices:
+        notify(notice)
     _tell(outcome, folder, withheld, told, as_json=as_json, verbose=verbose)
 
 
@@ -137,20 +150,14 @@ def _folder_for(job: Job, sign: str | None, told: Told) -> Path:
     return Path(job.output)
 
 
-def _watched(run: Callable[[Report, Warn], Outcome]) -> Outcome:
-    """With a progress bar, and with notices as they come up."""
-    from oneoff.report.progress import progress_bar
-
-    notify = notify_once()
-    with progress_bar() as report:
-        outcome = run(report, notify)
-    for notice in outcome.notices:
-        notify(notice)
-    return outcome
-
-
 def _tell(
-    outcome: Outcome, out: Path, withheld: PromiseBroken | None, told: Told, *, as_json: bool, verbose: bool
+    outcome: Outcome | LargeOutcome,
+    out: Path,
+    withheld: PromiseBroken | None,
+    told: Told,
+    *,
+    as_json: bool,
+    verbose: bool,
 ) -> None:
     """Print what came of it; a promise that does not hold is exit status 1."""
     if as_json:
@@ -162,7 +169,7 @@ def _tell(
         raise typer.Exit(1)
 
 
-def _print(outcome: Outcome, out: Path, withheld: PromiseBroken | None, verbose: bool) -> None:
+def _print(outcome: Outcome | LargeOutcome, out: Path, withheld: PromiseBroken | None, verbose: bool) -> None:
     from oneoff.report.text import brief_outcome_lines, outcome_lines
 
     summary = outcome.as_dict() | {"notices": []}  # they are on stderr already
@@ -174,7 +181,7 @@ def _print(outcome: Outcome, out: Path, withheld: PromiseBroken | None, verbose:
         typer.echo(f"{board}{MORE}")
 
 
-def _written(outcome: Outcome, out: Path, withheld: PromiseBroken | None) -> list[str]:
+def _written(outcome: Outcome | LargeOutcome, out: Path, withheld: PromiseBroken | None) -> list[str]:
     """Where the release is, and what it may be used for."""
     if withheld is not None:
         return [*textwrap.wrap(f"{withheld.what[0].upper()}{withheld.what[1:]}", WIDTH), *error_details(withheld)]

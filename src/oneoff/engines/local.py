@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from oneoff.engines.files import Files, open_files
 from oneoff.engines.pool import Pool
 from oneoff.engines.waist import Report, Route, TextFormat, Workers
 from oneoff.errors import OutputError
 from oneoff.table.arrays import Ints, offsets
+from oneoff.table.files import Files, open_files
 
 __all__ = ["Local", "start"]
 

@@ -16,14 +16,14 @@ from oneoff.mechanisms.uniform import axes_of, uniform_cut
 from oneoff.models import Model
 from oneoff.table.arrays import Floats, Ints, offsets
 
-__all__ = ["block_size", "cutting_for", "options_of_whole", "refuse_whole_only"]
+__all__ = ["WHOLE_ONLY", "block_size", "cutting_for", "options_of_whole", "refuse_whole_only"]
 
 _BYTES_A_CODE = 64  # of a row in a worker at work, for each quasi-identifier, measured
 _BYTES_A_ROW = 300  # and for the row itself
 _AT_REST = 320 << 20  # bytes of a worker that does nothing
 _LEAST, _MOST = 20_000, 1_000_000  # people of a block
 _SLOW = {"transversal": 100_000, "mutual-cover": 20_000, "exact-size": 200_000, "multi-size": 200_000}
-_WHOLE_ONLY = {
+WHOLE_ONLY = {
     "heterogeneous": 20_000,
     "ring": 1_000_000,
     "freeform": 100_000,
@@ -34,13 +34,13 @@ _WHOLE_ONLY = {
 
 def refuse_whole_only(method: str, people: int) -> None:
     """Some methods need all rows at once."""
-    if method in _WHOLE_ONLY:
+    if method in WHOLE_ONLY:
         raise MethodMismatch(
             f"{method} looks at all rows at once and cannot work block by block",
             allowed="tallies, mondrian, hilbert, burel, sabre, transversal, anatomy, two-size, multi-size, exact-size, "
             "perturbation, mutual-cover, baseline",
             got=f"{method}, and {people:,} rows",
-            hint=f"with --engine memory it does up to about {_WHOLE_ONLY[method]:,} rows",
+            hint=f"with --engine memory it does up to about {WHOLE_ONLY[method]:,} rows",
         )
 
 

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import glob
 import stat
 from pathlib import Path
+from typing import Any
 
-__all__ = ["exists", "is_file", "is_folder"]
+__all__ = ["exists", "is_file", "is_folder", "is_many"]
 
 
 def exists(path: Path) -> bool:
@@ -21,6 +23,11 @@ def is_file(path: Path) -> bool:
 
 def is_folder(path: Path) -> bool:
     return stat.S_ISDIR(_mode(path))
+
+
+def is_many(source: Any) -> bool:
+    """Does a name stand for a folder or for a pattern of several files?"""
+    return is_folder(Path(source)) or (glob.has_magic(str(source)) and not exists(Path(source)))
 
 
 def _mode(path: Path) -> int:

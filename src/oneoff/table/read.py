@@ -76,7 +76,8 @@ def read_table(
 ) -> Table:
     """Read a table about people and the role of every column.
 
-    source        a path (.csv, .tsv, .txt, .parquet) or a pandas, polars or Arrow frame
+    source        a path (.csv, .tsv, .txt, .parquet), a folder or a pattern of such files that are one table together,
+                  or a pandas, polars or Arrow frame
     quasi, sensitive, identifiers, keep, numeric, categorical    see `Schema`
     hierarchies   column -> ARX file or `Hierarchy`, or how to make one: "prefix", "date", "interval:5,10,20"; such a
                   column is categorical

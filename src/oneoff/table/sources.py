@@ -18,9 +18,10 @@ import pyarrow as pa
 
 from oneoff.errors import BadValue, UnreadableFile, listing, nearest, whole_number
 from oneoff.table.columns import first_line, nulls_for, unusable
+from oneoff.table.files import TextFormat, open_files, table_of
 from oneoff.table.parquet import open_parquet, read_columns
-from oneoff.table.paths import exists, is_folder
-from oneoff.table.textfile import open_text
+from oneoff.table.paths import exists, is_folder, is_many
+from oneoff.table.textfile import open_text, typed_column
 
 __all__ = ["Source", "open_source"]
 
@@ -61,6 +62,8 @@ def _is_path(source: Any) -> bool:
 def _open_path(
     path: Path, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str], decimal: str
 ) -> Source:
+    if is_many(path):
+        return _open_files(path, rows, TextFormat(encoding, delimiter, tuple(na), decimal))
     _refuse_no_file(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         return _open_parquet(path, rows, na)
@@ -68,15 +71,24 @@ def _open_path(
     return Source(names, "polars", load, notices)
 
 
+def _open_files(path: Path, rows: int | None, text: TextFormat) -> Source:
+    """A folder, or a pattern, of files that are one table together."""
+    files = open_files(path, text)
+
+    def load(names: list[str]) -> pa.Table:
+        frame = table_of(files.select(names), rows)
+        if not files.is_text:
+            return frame
+        return pa.table({name: typed_column(frame[name], text.decimal) for name in names})
+
+    return Source(tuple(files.schema.names), "polars", load, files.notices)
+
+
 def _refuse_no_file(path: Path) -> None:
     kinds = ".csv, .tsv, .txt or .parquet"
     if "\0" in str(path):
         raise UnreadableFile(
             "the name of the file has a NUL in it", allowed=f"a {kinds} file", got=repr(str(path))[:80]
-        )
-    if is_folder(path):
-        raise UnreadableFile(
-            f"{str(path)!r} is a folder", allowed=f"a {kinds} file", got="a folder", hint="name the file inside it"
         )
     if not exists(path):
         beside = [other.name for other in path.parent.glob("*")] if is_folder(path.parent) else []
