@@ -198,3 +198,30 @@ def test_an_unreachable_promise_is_refused_before_the_work(source: Path, tmp_pat
     with pytest.raises(UnreachableGuarantee):
         published(source, tmp_path / "out", "l-diversity:40")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("promise", "method"),
+    [("basic-beta-likeness:2", "burel"), ("basic-beta-likeness:2", "hilbert"), ("t-closeness:0.3", "sabre")],
+)
+def test_blocks_keep_the_promise_where_values_go_with_columns(tmp_path: Path, promise: str, method: str) -> None:
+    """Methods that stand against a reader may look at values when blocks are cut: one of old people alone would break
+    the promise by itself."""
+    rng = np.random.default_rng(5)
+    age = np.sort(rng.integers(20, 80, 4000))
+    ill = np.where(age >= 50, np.where(rng.random(4000) < 0.75, "old", "both"), "both")
+    frame = pl.DataFrame({"age": age, "sex": rng.choice(["F", "M"], 4000), "disease": np.where(age < 25, "young", ill)})
+    source = in_files(frame, tmp_path / "rows", 2)
+    roles = {"quasi": ["age", "sex"], "sensitive": "disease"}
+    made = published(source, tmp_path / "out", promise, method, most=1000, roles=roles)
+    assert made.verdict.holds
+    assert made.rows == 4000
+    assert made.blocks >= 1
+
+
+def test_a_block_that_breaks_the_promise_is_refused_where_values_may_not_decide(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": np.arange(4000) // 50, "disease": ["a"] * 2000 + ["b"] * 1000 + ["c"] * 1000})
+    source = in_files(frame, tmp_path / "rows", 1)
+    with pytest.raises(UnreachableGuarantee, match="a block of"):
+        published(source, tmp_path / "out", "l-diversity:2", "transversal", most=1000,
+                  roles={"quasi": ["age"], "sensitive": "disease"})  # fmt: skip

@@ -257,7 +257,7 @@ def _order_codes(codes: Any, kind: int, first: int, last: int, j: int, work: Any
 
 @njit(cache=True)
 def _ascending(order: Any, distinct: int, hist: Any) -> None:
-    """Sort the codes that occur; where they lie close together, by looking at all between the lowest and the highest."""
+    """Sort the codes that occur; where they lie close together, by looking at all from the lowest to the highest."""
     low, high = order[0], order[0]
     for i in range(distinct):
         low, high = min(low, order[i]), max(high, order[i])

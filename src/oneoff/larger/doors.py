@@ -62,6 +62,7 @@ def engine_for(source: Any, asked: str, method: str, wishes: Mapping[str, Any]) 
         raise BadValue(f"there is no engine called {asked!r}", allowed=", ".join(ENGINE_NAMES), got=repr(asked),
                        hint=nearest(asked, ENGINE_NAMES))  # fmt: skip
     if asked != "auto":
+        _refuse_frames(source, asked)
         return Choice(asked)
     if _is_sparks(source):
         return Choice("spark")
@@ -80,6 +81,17 @@ def engine_for(source: Any, asked: str, method: str, wishes: Mapping[str, Any]) 
         f"about {rows:,} rows are published block by block, by worker processes over the files (--engine memory would "
         f"take all of them at once; that is what happens up to {MOST_IN_MEMORY:,})",
     )
+
+
+def _refuse_frames(source: Any, asked: str) -> None:
+    """Worker processes read files; what is in memory is nobody else's."""
+    if asked == "local" and not isinstance(source, str | Path):
+        raise BadValue(
+            "--engine local reads files",
+            allowed="a file, a folder or a pattern of files",
+            got=type(source).__name__,
+            hint="write it to a Parquet file first, or publish it with engine='memory'",
+        )
 
 
 def unserved_of(wishes: Mapping[str, Any]) -> list[str]:

@@ -27,7 +27,7 @@ from oneoff.larger.header import Header, Reading, header_of
 from oneoff.larger.rules import block_size, cutting_for, options_of_whole, refuse_whole_only
 from oneoff.larger.run import Run, beginning
 from oneoff.larger.writing import write_parts
-from oneoff.publish import foreseen_of, ordered
+from oneoff.publish import checked_options, foreseen_of, ordered
 from oneoff.table.arrays import Ints
 from oneoff.utility import Utility
 from oneoff.utility.standard import errors_of_parts, standard_queries
@@ -124,6 +124,8 @@ def publish_large(
         told(notice)
     order = ordered(header.sketch(), settings.guarantee, settings.method, settings.options, settings.seed is not None)
     refuse_whole_only(order.method.name, header.rows)
+    if reading.given.get("domain") is not None:
+        checked_options(order.method, {"domain": reading.given["domain"]})
     foreseen = foreseen_of(order)
     for notice in foreseen:
         told(notice)

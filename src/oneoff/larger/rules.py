@@ -24,6 +24,7 @@ _BYTES_A_ROW = 300  # and for the row itself
 _AT_REST = 320 << 20  # bytes of a worker that does nothing
 _LEAST, _MOST = 20_000, 1_000_000  # people of a block
 _MONDRIANS = ("mondrian", "lmondrian", "tmondrian")
+_READERS = ("hilbert", "burel", "sabre")
 _SLOW = {"transversal": 100_000, "mutual-cover": 20_000, "exact-size": 200_000, "multi-size": 200_000}
 WHOLE_ONLY = {
     "heterogeneous": 20_000,
@@ -61,9 +62,11 @@ def options_of_whole(method: str, header: Header, model: Model, options: Mapping
 
 def cutting_for(method: str, header: Header, model: Model, options: Mapping[str, Any], most: int) -> Cutting:
     """The rule of cuts; for methods that cut a tree themselves their own."""
+    least = max(1, most // 4)
     if method in _MONDRIANS and options.get("cuts", "relaxed") in ("strict", "relaxed"):
         return LightestCuts.of(header, model, options.get("numeric_as", "range"))
-    least = max(1, most // 4)
+    if method in _READERS:
+        return LightestCuts.of(header, model, "range", least)
     if method == "tallies":
         least = int(options["field_size"])
     elif method in _MONDRIANS:
@@ -100,14 +103,19 @@ class UniformCuts:
 
 @dataclass(frozen=True, eq=False)
 class LightestCuts:
-    """Cuts with the least loss of boxes whose sides keep the promise (`mechanisms.partitioning.mondrian`)."""
+    """Cuts with the least loss of boxes whose sides keep the promise (`mechanisms.partitioning.mondrian`).
+
+    They look at values, so they are for methods that stand against a reader only: then no block breaks the promise.
+    """
 
     space: Any
     rule: Any
 
     @staticmethod
-    def of(header: Header, model: Model, numeric_as: str) -> LightestCuts:
-        return LightestCuts(space_of(header.sketch(), numeric_as), model.rule(header.counts, header.rows))
+    def of(header: Header, model: Model, numeric_as: str, least: int = 1) -> LightestCuts:
+        rule = model.rule(header.counts, header.rows)
+        larger = rule._replace(least_size=max(rule.least_size, least))
+        return LightestCuts(space_of(header.sketch(), numeric_as), larger)
 
     @property
     def by_value(self) -> bool:
