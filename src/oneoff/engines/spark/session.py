@@ -15,6 +15,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -40,6 +41,9 @@ def session(workers: Workers) -> Iterator[SparkSession]:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about releases of pandas, which is not used here
+        import_module("pyspark.testing.utils")  # would be imported at the first literal
     settings = _settings(workers)
     if SparkContext._active_spark_context is not None:
         there = SparkSession.builder.getOrCreate()
@@ -144,9 +148,7 @@ def _new(settings: Mapping[str, str]) -> SparkSession:
     builder: Any = SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about releases of pandas, which is not used here
-        made: SparkSession = builder.getOrCreate()
+    made: SparkSession = builder.getOrCreate()
     return made
 
 

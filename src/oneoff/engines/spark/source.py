@@ -7,6 +7,7 @@ by the same rules, and the same names, as files on a disk. Rows are read by Spar
 from __future__ import annotations
 
 import io
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -176,12 +177,13 @@ def _sheet(frame: DataFrame, schema: pa.Schema, reading: TextFormat, *, is_text:
 
     name, row = _known(frame, "_metadata.file_path"), _known(frame, "_metadata.row_index")
     names = sorted(set(frame.inputFiles())) if name is not None else []
-    hashes = _hashes(frame.sparkSession, names)
+    spelt = [*names, *(name.replace(":///", ":/", 1) for name in names)]  # Spark writes both
+    hashes, numbers = _hashes(frame.sparkSession, spelt), np.tile(np.arange(len(names)), 2)
     order = np.argsort(hashes)
     file = functions.lit(-1).cast("long") if name is None else functions.xxhash64(name)
     index = functions.lit(-1).cast("long") if row is None or not names else row
     rows = frame.select("*", file.alias(PLACE[0]), index.alias(PLACE[1]))
-    reader = SheetReader(schema, reading, is_text, hashes[order], order)
+    reader = SheetReader(schema, reading, is_text, hashes[order], numbers[order])
     return Sheet(rows, reader, ROWS, files=tuple(map(unquote, names)), is_text=is_text)
 
 
@@ -190,10 +192,14 @@ def _known(frame: DataFrame, name: str) -> Column | None:
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions
 
+    log = logging.getLogger("DataFrameQueryContextLogger")  # would say on the terminal what is no error here
+    before, log.disabled = log.disabled, True
     try:
         frame.select(name)
     except AnalysisException:
         return None
+    finally:
+        log.disabled = before
     return functions.col(name)
 
 
