@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from markupsafe import Markup
 
 from oneoff.table import Table
+from tests.engines.sessions import engine_name, spark  # noqa: F401 - fixtures
 from tests.tables import EXAMPLES
 
 # The suite draws the same tables every time, so that one commit has one answer. `make explore` draws more, fresh ones,

@@ -17,9 +17,9 @@ from oneoff.errors import BadValue, UnreadableFile
 from tests.engines import sums
 
 
-@pytest.fixture(params=["local"])
-def running(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    with engine(request.param, Workers(2, scratch=str(tmp_path / "scratch"))) as made:
+@pytest.fixture
+def running(engine_name: str, tmp_path: Path) -> Iterator[Engine]:
+    with engine(engine_name, Workers(2, scratch=str(tmp_path / "scratch"))) as made:
         yield made
 
 

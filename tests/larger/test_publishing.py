@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from oneoff.errors import MethodMismatch, UnreachableGuarantee
 from oneoff.mechanisms.uniform import axes_of, uniform_cut, uniform_pieces
 from oneoff.publish import publish
 from oneoff.table.arrays import offsets
+from tests.engines.sessions import NEEDS_SPARK
 from tests.larger.tables import ROLES, described, in_files, people, public_digest, published, rows_of
 
 PEOPLE = 5000
@@ -96,15 +98,15 @@ def test_cells_and_fields_of_tallies_are_those_of_the_table_in_memory(source: Pa
     assert described(tmp_path / "out")["epsilon"] == known.describe_form()["epsilon"]
 
 
-@pytest.mark.parametrize(
-    ("promise", "method", "most"),
-    [
-        ("k-anonymity:5", "mondrian", 1500),
-        ("beta-likeness:3+k-anonymity:5", "tallies", 1000),
-        ("l-diversity:3", "transversal", 1500),
-        ("beta-likeness:3", "perturbation", 1500),
-    ],
-)
+SAME = [
+    ("k-anonymity:5", "mondrian", 1500),
+    ("beta-likeness:3+k-anonymity:5", "tallies", 1000),
+    ("l-diversity:3", "transversal", 1500),
+    ("beta-likeness:3", "perturbation", 1500),
+]
+
+
+@pytest.mark.parametrize(("promise", "method", "most"), SAME)
 def test_files_and_workers_change_nothing(tmp_path: Path, promise: str, method: str, most: int) -> None:
     digests = set()
     frame = people(PEOPLE)
@@ -114,6 +116,17 @@ def test_files_and_workers_change_nothing(tmp_path: Path, promise: str, method: 
         published(folder, tmp_path / f"out-{i}", promise, method, workers=workers, most=most)
         digests.add(public_digest(tmp_path / f"out-{i}"))
     assert len(digests) == 1
+
+
+@NEEDS_SPARK
+@pytest.mark.parametrize(("promise", "method", "most"), SAME)
+def test_spark_makes_the_same_release(
+    spark: Any, source: Path, tmp_path: Path, promise: str, method: str, most: int
+) -> None:
+    shuffled = in_files(people(PEOPLE).sample(fraction=1.0, shuffle=True, seed=5), tmp_path / "rows", 8)
+    published(shuffled, tmp_path / "spark", promise, method, most=most, name="spark")
+    published(source, tmp_path / "local", promise, method, most=most)
+    assert public_digest(tmp_path / "spark") == public_digest(tmp_path / "local")
 
 
 def test_without_a_seed_two_runs_differ(source: Path, tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from typing import Any, BinaryIO, TypeVar, cast
 from oneoff.engines.worker import receive, send
 from oneoff.errors import OneoffError
 
-__all__ = ["Pool", "WorkerLost"]
+__all__ = ["THREADS", "Pool", "WorkerLost"]
 
 R = TypeVar("R")
 _TRIES = 3  # a call whose worker dies is made again by another one
-_THREADS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS")
+THREADS = ("OMP_NUMTHREADS", "NUMBA_NUMTHREADS", "POLARS_MAXTHREADS", "OPENBLAS_NUMTHREADS")
 
 
 class WorkerLost(OneoffError):
@@ -107,7 +107,7 @@ class Pool:
     def _worker(self, i: int) -> subprocess.Popen[bytes]:
         worker = self._workers[i]
         if worker is None or worker.poll() is not None:
-            threads = dict.fromkeys(_THREADS, "1") if self.number > 1 else {}
+            threads = dict.fromkeys(THREADS, "1") if self.number > 1 else {}
             worker = subprocess.Popen(
                 [sys.executable, "-m", "oneoff.engines.worker"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **threads},

@@ -13,7 +13,7 @@ import struct
 import sys
 from typing import Any, BinaryIO
 
-__all__ = ["main", "receive", "send"]
+__all__ = ["main", "portable", "receive", "send"]
 
 _LENGTH = struct.Struct("<Q")
 
@@ -50,11 +50,11 @@ def main() -> None:
         try:
             answer = True, function(*arguments)
         except BaseException as error:
-            answer = False, _portable(error)
+            answer = False, portable(error)
         send(answers, answer)
 
 
-def _portable(error: BaseException) -> BaseException:
+def portable(error: BaseException) -> BaseException:
     """An error that can be taken back to the driver: those of ours carry their parts along."""
     try:
         pickle.loads(pickle.dumps(error))

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import glob
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,26 @@ from oneoff.table.columns import nulls_for
 from oneoff.table.paths import exists, is_folder
 from oneoff.table.textfile import header_of, refuse_marks
 
-__all__ = ["PLACE", "Files", "Stretch", "TextFormat", "named_files", "open_files", "rows_in", "table_of"]
+__all__ = [
+    "PLACE",
+    "Files",
+    "Head",
+    "Stretch",
+    "TextFormat",
+    "common",
+    "footer",
+    "is_hidden",
+    "is_known",
+    "is_parquet",
+    "joint_header",
+    "joint_schema",
+    "named_files",
+    "open_files",
+    "read_column",
+    "refuse_kinds",
+    "rows_in",
+    "table_of",
+]
 
 PLACE = ("(file)", "(row)")  # columns that say where a row came from
 
@@ -100,8 +119,8 @@ def named_files(source: Any) -> tuple[str, ...]:
     """The files of a folder, at any depth, of a pattern, or the one that is named: all Parquet or all text."""
     path = Path(source)
     if is_folder(path):
-        found = [each for each in path.rglob("*") if each.is_file() and not _hidden(each.relative_to(path))]
-        found = [each for each in found if each.suffix.lower() in (*_PARQUET, *_TEXT)]
+        found = [each for each in path.rglob("*") if each.is_file() and not is_hidden(each.relative_to(path))]
+        found = [each for each in found if is_known(each.name)]
     elif exists(path):
         found = [path]
     else:
@@ -109,8 +128,14 @@ def named_files(source: Any) -> tuple[str, ...]:
         found = [Path(each) for each in any_folder if Path(each).is_file()]
     names = tuple(sorted(str(each) for each in found))
     _refuse_none(source, path, names)
-    kinds = {"Parquet" if name.lower().endswith(_PARQUET) else "text" for name in names}
-    strange = [name for name in names if not name.lower().endswith((*_PARQUET, *_TEXT))]
+    refuse_kinds(source, names)
+    return names
+
+
+def refuse_kinds(source: Any, names: Sequence[str]) -> None:
+    """Files are all Parquet, or all text."""
+    kinds = {"Parquet" if is_parquet(name) else "text" for name in names}
+    strange = [name for name in names if not is_known(name)]
     if len(kinds) > 1 or strange:
         raise UnreadableFile(
             f"{str(source)!r} stands for files of different kinds"
@@ -120,10 +145,18 @@ def named_files(source: Any) -> tuple[str, ...]:
             got=listing(strange or [next(n for n in names if n.lower().endswith(kind)) for kind in (_PARQUET, _TEXT)]),
             hint="name one kind with a pattern, such as 'folder/*.parquet'",
         )
-    return names
 
 
-def _hidden(path: Path) -> bool:
+def is_parquet(name: str) -> bool:
+    return name.lower().endswith(_PARQUET)
+
+
+def is_known(name: str) -> bool:
+    """Is it of a kind that can be read?"""
+    return name.lower().endswith((*_PARQUET, *_TEXT))
+
+
+def is_hidden(path: PurePath) -> bool:
     """Spark leaves _SUCCESS and others beside what it writes."""
     return any(part.startswith((".", "_")) for part in path.parts)
 
@@ -144,17 +177,19 @@ def _refuse_none(source: Any, path: Path, names: Sequence[str]) -> None:
 def open_files(source: Any, reading: TextFormat) -> Files:
     """Names and types of all files, and how many rows those have that say so; nothing else is read."""
     names = named_files(source)
-    text = not names[0].lower().endswith(_PARQUET)
     stamps = tuple(_stamp(Path(name)) for name in names)
-    if text:
+    if not is_parquet(names[0]):
         return _open_texts(names, reading, stamps)
-    found = [_footer(Path(name)) for name in names]
-    filled = [(name, schema) for name, (schema, groups) in zip(names, found, strict=True) if sum(groups)] or [
-        (names[0], found[0][0])
-    ]
-    schema = reduce(_reconciled, filled[1:], filled[0])[1]
+    found = [footer(name, name) for name in names]
     stretches = [part for i, (_, groups) in enumerate(found) for part in _stretches(i, groups)]
-    return Files(names, pa.schema([_common(field) for field in schema]), False, reading, tuple(stretches), stamps)
+    return Files(names, joint_schema(names, found), False, reading, tuple(stretches), stamps)
+
+
+def joint_schema(names: Sequence[str], found: Sequence[tuple[pa.Schema, list[int]]]) -> pa.Schema:
+    """That of all files; those without rows have no say."""
+    filled = [(name, schema) for name, (schema, groups) in zip(names, found, strict=True) if sum(groups)]
+    filled = filled or [(names[0], found[0][0])]
+    return pa.schema([common(field) for field in reduce(_reconciled, filled[1:], filled[0])[1]])
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -165,13 +200,14 @@ def _stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _footer(path: Path) -> tuple[pa.Schema, list[int]]:
+def footer(name: str, source: Any) -> tuple[pa.Schema, list[int]]:
+    """Columns of a Parquet file, and rows of its groups; `source` is its path or what reads it."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(source) as file:
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
             return file.schema_arrow.remove_metadata(), sizes
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, None, error) from None
+        raise _unreadable(Path(name), None, error) from None
 
 
 def _stretches(file: int, sizes: Sequence[int]) -> Iterator[Stretch]:
@@ -203,7 +239,7 @@ def _reconciled(one: tuple[str, pa.Schema], other: tuple[str, pa.Schema]) -> tup
 
 
 def _joint(one: pa.Field, other: pa.Field, first: str, name: str) -> pa.Field:
-    known, found = _common(one).type, _common(other).type
+    known, found = common(one).type, common(other).type
     numbers = {pa.int64(), pa.float64()}
     if known == found or pa.types.is_null(found):
         return pa.field(one.name, known)
@@ -219,7 +255,7 @@ def _joint(one: pa.Field, other: pa.Field, first: str, name: str) -> pa.Field:
     )
 
 
-def _common(field: pa.Field) -> pa.Field:
+def common(field: pa.Field) -> pa.Field:
     """The type that all of its kind have here."""
     kind, types = field.type, pa.types
     kind = kind.value_type if types.is_dictionary(kind) else kind
@@ -237,11 +273,12 @@ def _parquet_batches(path: Path, files: Files, stretch: Stretch) -> Iterator[pa.
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(_BATCH, row_groups=list(stretch.groups), columns=names):
             yield pa.record_batch(
-                [_read(batch[name], files.schema.field(name), files.reading) for name in names], names
+                [read_column(batch[name], files.schema.field(name), files.reading) for name in names], names
             )
 
 
-def _read(column: pa.Array, field: pa.Field, reading: TextFormat) -> pa.Array:
+def read_column(column: pa.Array, field: pa.Field, reading: TextFormat) -> pa.Array:
+    """With the type that the column has in all files, and nulls where it reads like a missing value."""
     column = column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
     found = nulls_for(column.cast(field.type), reading.na)
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
@@ -267,9 +304,9 @@ def _unreadable(path: Path, stretch: Stretch | None, error: Exception) -> Oneoff
 def rows_in(source: Any) -> int:
     """How many rows a table in files has: those of Parquet files say so; lines of text are guessed from bytes."""
     names = named_files(source)
-    if not names[0].lower().endswith(_PARQUET):
+    if not is_parquet(names[0]):
         return sum(_stamp(Path(name))[0] for name in names) // _BYTES_OF_A_LINE
-    return sum(sum(_footer(Path(name))[1]) for name in names)
+    return sum(sum(footer(name, name)[1]) for name in names)
 
 
 def table_of(files: Files, rows: int | None = None) -> pa.Table:
@@ -289,6 +326,26 @@ def table_of(files: Files, rows: int | None = None) -> pa.Table:
 
 
 def _open_texts(names: tuple[str, ...], reading: TextFormat, stamps: tuple[tuple[int, int], ...]) -> Files:
+    filled = [i for i, (size, _) in enumerate(stamps) if size] or [0]
+    head = joint_header([names[i] for i in filled], reading, lambda name, mark: header_of(Path(name), mark))
+    stretches = tuple(Stretch(i, (), 0, None) for i in filled)
+    return Files(names, head.schema, True, head.reading, stretches, stamps, head.notices)
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the headers of text files say."""
+
+    schema: pa.Schema
+    reading: TextFormat
+    notices: tuple[str, ...]
+    in_order: bool
+
+
+Header = Callable[[str, str | None], tuple[str, tuple[str, ...], tuple[str, ...]]]
+
+
+def joint_header(names: Sequence[str], reading: TextFormat, header: Header) -> Head:
     """The header of every file; the delimiter that is found in the first one is that of all."""
     refuse_marks(reading.delimiter, reading.decimal)
     if reading.encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "ascii"):
@@ -298,15 +355,14 @@ def _open_texts(names: tuple[str, ...], reading: TextFormat, stamps: tuple[tuple
             got=reading.encoding,
             hint="convert the files",
         )
-    filled = [i for i, (size, _) in enumerate(stamps) if size] or [0]
-    delimiter, columns, notices = header_of(Path(names[filled[0]]), reading.delimiter)
-    for i in filled[1:]:
-        _, others, _ = header_of(Path(names[i]), delimiter)
+    delimiter, columns, notices = header(names[0], reading.delimiter)
+    in_order = True
+    for name in names[1:]:
+        _, others, _ = header(name, delimiter)
         if others != columns:
-            _reconciled((names[filled[0]], _texts(columns)), (names[i], _texts(others)))
-    known = replace(reading, delimiter=delimiter)
-    stretches = tuple(Stretch(i, (), 0, None) for i in filled)
-    return Files(names, _texts(columns), True, known, stretches, stamps, notices)
+            _reconciled((names[0], _texts(columns)), (name, _texts(others)))
+            in_order = False
+    return Head(_texts(columns), replace(reading, delimiter=delimiter), notices, in_order)
 
 
 def _texts(columns: Sequence[str]) -> pa.Schema:

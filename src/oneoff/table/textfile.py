@@ -27,6 +27,7 @@ from oneoff.table.table import Attribute
 __all__ = [
     "as_numbers",
     "decimal_commas",
+    "header_in",
     "header_of",
     "nearly_numeric",
     "open_text",
@@ -91,10 +92,14 @@ def _divided(name: str, data: bytes, delimiter: str | None) -> tuple[str, tuple[
 def header_of(path: Path, delimiter: str | None) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """The delimiter and the column names of a text file in UTF-8 of which only the beginning is read; and notices."""
     with path.open("rb") as file:
-        data = file.read(_BLOCK_BYTES)
+        return header_in(path.name, file.read(_BLOCK_BYTES), delimiter)
+
+
+def header_in(name: str, data: bytes, delimiter: str | None) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The same of the beginning of a file."""
     data = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
     end = data.rfind(b"\n")
-    return _divided(path.name, data if end < 0 else data[: end + 1], delimiter)
+    return _divided(name, data if end < 0 else data[: end + 1], delimiter)
 
 
 def _utf8(path: Path, encoding: str) -> bytes:

@@ -1,0 +1,76 @@
+"""What Spark says when a job fails, as an error of ours: one sentence instead of a stack of Java."""
+
+from __future__ import annotations
+
+import re
+
+from oneoff.engines.pool import WorkerLost
+from oneoff.errors import OneoffError, OutputError, UnreadableFile
+
+__all__ = ["SparkFailed", "said"]
+
+
+class SparkFailed(OneoffError):
+    """Spark could not do a job, for a reason of its own."""
+
+    code = "spark"
+
+
+_FILE = re.compile(r"(?:file|s3a?|hdfs|abfss?|gs|wasbs?):/[^\s,'\"\]]+")
+_UNREADABLE = (
+    "FAILED_READ_FILE", "CANNOT_READ_FILE", "MALFORMED_CSV", "MALFORMED_RECORD", "FileNotFoundException",
+    "is not a Parquet file", "ParquetDecodingException",
+)  # fmt: skip
+_LOST = (
+    "Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back", "PYTHON_WORKER",
+)  # fmt: skip
+_FULL = ("No space left on device", "File too large", "Disk quota exceeded", "Read-only file system")
+
+
+def said(error: BaseException) -> OneoffError:
+    """The error of a job, in our words."""
+    text = str(error)
+    if any(mark in text for mark in _FULL):
+        return _full(text)
+    if any(mark in text for mark in _UNREADABLE):
+        return _unreadable(text)
+    if any(mark in text for mark in _LOST):
+        return WorkerLost(
+            "executors died again and again at the same work",
+            allowed="executors that live as long as their work",
+            got=_line(text),
+            hint="if memory ran short, a lower --memory-per-worker makes smaller blocks; "
+            "spark.executor.memoryOverhead is where Python's memory comes from",
+        )
+    return SparkFailed(
+        "Spark could not do its work",
+        allowed="a cluster that runs the job to its end",
+        got=_line(text),
+        hint="the logs of its driver and executors say more",
+    )
+
+
+def _full(text: str) -> OneoffError:
+    return OutputError(
+        "a disk that Spark or a block writes to has no room, or cannot be written to",
+        allowed="room for about as much as the columns that are published take as numbers, twice",
+        got=next(mark for mark in _FULL if mark in text),
+        hint="spark.local.dir names other folders for what lies between passes; nothing was published",
+    )
+
+
+def _unreadable(text: str) -> OneoffError:
+    named = _FILE.search(text)
+    return UnreadableFile(
+        f"{named[0].rstrip('.') if named else 'a file'!r} cannot be read",
+        allowed="whole Parquet or text files, with the columns that they had when the run began",
+        got=_line(text),
+        hint="check that it was copied completely, or leave it out; nothing was published",
+    )
+
+
+def _line(text: str) -> str:
+    """The line that says what happened."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
+    caused = [line.partition(": ")[2] for line in lines if line.startswith("Caused by")]
+    return (caused or lines or ["nothing was said"])[-1 if caused else 0][:300]
