@@ -232,8 +232,8 @@ def _contradictions(release: Published, claimed: Adversary) -> tuple[str, ...]:
     method, name = METHODS.get(release.method), plain(release.method)
     if method is None:
         return (f"the file says that {name!r} made it, and there is no such method",)
-    if method.form != release.form:
-        return (f"the file says that {name} made it, which makes no {release.form} releases",)
+    if method.form != release.records_form:
+        return (f"the file says that {name} made it, which makes no {release.records_form} releases",)
     if not method.serves_promise(release.model):
         return (f"the file says that {name} made it, which cannot keep {plain(release.guarantee, 200)}",)
     if claimed not in method.may_stand_against(release.model):

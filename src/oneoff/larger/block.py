@@ -136,7 +136,7 @@ class Work:
         files, columns = {}, {}
         for name, frames in release.in_stretches().items():
             own = part_name(name, block)
-            frames = (_numbered(frame, NUMBERED.get(name, ()), int(self.order.first[block])) for frame in frames)
+            frames = (_numbered(frame, tuple(NUMBERED.get(name, {})), int(self.order.first[block])) for frame in frames)
             path, digest, columns[name] = self._write(own, frames)
             files[own] = path, digest
         return files, columns

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from oneoff.audit import Verdict
+from oneoff.audit.adding import whole_verdict
 from oneoff.engines.waist import Engine, Frame, TextFormat
 from oneoff.errors import Defect, PromiseBroken
-from oneoff.larger.adding import whole_utility, whole_verdict
 from oneoff.larger.block import Order, Part, Work
 from oneoff.larger.cutting import Route, cut_blocks
 from oneoff.larger.header import Header, Reading, header_of
@@ -30,6 +30,7 @@ from oneoff.larger.writing import write_parts
 from oneoff.publish import checked_options, foreseen_of, ordered
 from oneoff.table.arrays import Ints
 from oneoff.utility import Utility
+from oneoff.utility.adding import whole_utility
 from oneoff.utility.standard import errors_of_parts, standard_queries
 
 __all__ = ["LargeOutcome", "Settings", "publish_large"]

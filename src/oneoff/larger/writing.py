@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +13,11 @@ from oneoff.errors import Defect, PromiseBroken
 from oneoff.larger.block import Order, Part
 from oneoff.larger.header import Header
 from oneoff.larger.run import Run
-from oneoff.plans import Channel
 from oneoff.releases.description import caps_of
 from oneoff.releases.draft import Draft, appearing
-from oneoff.releases.parts import merged_description
-from oneoff.releases.perturbed import counts_led_back
+from oneoff.releases.parts import merged_description, prior_of
 from oneoff.releases.signature import SIGNATURE, signer
-from oneoff.releases.tallied import noisy_totals
 from oneoff.report.parts import readme_of_parts
-from oneoff.table.arrays import Ints
 
 if TYPE_CHECKING:
     from oneoff.larger.publishing import LargeOutcome, Settings
@@ -55,22 +51,12 @@ def write_parts(
 
 
 def _described(parts: Sequence[Part], header: Header, order: Order) -> dict[str, Any]:
-    prior = _prior([part.shown for part in parts], header, parts[0].described)
+    told = {**parts[0].described, "rows": header.rows}
+    prior = prior_of(told, np.sum([part.shown for part in parts], axis=0))
+    if "prior_is" not in told and not np.array_equal(prior, header.counts):
+        raise Defect("the values of all parts are not those of the table")
     whole = merged_description([part.described for part in parts], prior.tolist())
     return {**whole, "caps": caps_of(order.model, prior)}
-
-
-def _prior(shown: Sequence[Ints], header: Header, described: Mapping[str, Any]) -> Ints:
-    """People with each value in the whole table: the exact number, or what all parts together let estimate."""
-    total = np.sum(shown, axis=0)
-    how = described.get("prior_is", "exact")
-    if how == "noisy":
-        return noisy_totals(total[None], header.rows)
-    if how == "estimated":
-        return counts_led_back(total, Channel(np.array(described["channel"]["weights"], dtype=np.int64)))
-    if not np.array_equal(total, header.counts):
-        raise Defect("the values of all parts are not those of the table")
-    return header.counts
 
 
 def _take(draft: Draft, name: str, path: str) -> None:

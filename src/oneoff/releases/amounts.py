@@ -98,12 +98,19 @@ def _times(count: Estimate, mean: float, least: float, largest: float) -> Estima
     return replace(count, count=min(max(raw, low), high), raw=raw, error=error, low=low, high=high)
 
 
-def mean_of(people: Estimate, less: Callable[[float], Estimate], ends: tuple[float, float]) -> Estimate:
-    """The mean of a number over some people, when less(m) is the sum of what everybody's number is beyond m.
+def mean_of(
+    people: Estimate, sums: Callable[[Sequence[float]], list[Estimate]], ends: tuple[float, float], at_once: int = 1
+) -> Estimate:
+    """The mean of a number over some people, when sums([m]) is the sum of what everybody's number is beyond m, and so
+    many of these are looked at together.
 
     With standard errors: to the first order, the error of the mean is that of the sum beyond it, for each person.
     Without: the true mean is a number beyond which the sum can be nothing.
     """
+
+    def less(beyond: float) -> Estimate:
+        return sums([beyond])[0]
+
     total = less(0.0)
     if people.high <= 0 or people.raw <= 0:
         low, high = ends if people.high > 0 else (_NAN, _NAN)
@@ -114,18 +121,20 @@ def mean_of(people: Estimate, less: Callable[[float], Estimate], ends: tuple[flo
         error = (less(mean).error or 0.0) / people.raw
         low, high = max(mean - CONFIDENCE * error, ends[0]), min(mean + CONFIDENCE * error, ends[1])
         return replace(total, count=mean, raw=raw, error=error, low=low, high=high)
-    high = _furthest(lambda at: less(at).high >= 0, *ends)
-    low = _furthest(lambda at: less(at).low <= 0, *ends[::-1])
+    high = _furthest(lambda at: [each.high >= 0 for each in sums(at)], *ends, at_once)
+    low = _furthest(lambda at: [each.low <= 0 for each in sums(at)], *ends[::-1], at_once)
     return replace(total, count=min(max(mean, low), high), raw=raw, low=low, high=high)
 
 
-def _furthest(possible: Callable[[float], bool], near: float, far: float) -> float:
-    """Up to where a mean is possible, which it is near by; rather a little further than not as far."""
-    if possible(far):
+def _furthest(possible: Callable[[Sequence[float]], list[bool]], near: float, far: float, at_once: int = 1) -> float:
+    """Up to where a mean is possible, which it is near by; rather a little further than not as far. So many places
+    between are looked at together, in as many steps as it takes to come as near as with halvings."""
+    if possible([far])[0]:
         return far
-    for _ in range(_STEPS):
-        middle = (near + far) / 2
-        near, far = (middle, far) if possible(middle) else (near, middle)
+    for _ in range(math.ceil(_STEPS / math.log2(at_once + 1))):
+        between = [near + (far - near) * i / (at_once + 1) for i in range(1, at_once + 1)]
+        beyond = (*possible(between), False).index(False)
+        near, far = (near, *between)[beyond], (*between, far)[beyond]
     return far
 
 

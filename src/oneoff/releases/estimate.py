@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from oneoff.card import card
 from oneoff.table.arrays import Flags, Floats
 
-__all__ = ["CONFIDENCE", "Estimate", "between", "estimated", "reconstruct"]
+__all__ = ["CONFIDENCE", "Estimate", "between", "estimated", "reconstruct", "together"]
 
 CONFIDENCE = 1.959963984540054  # standard errors on either side that hold 95 %
 
@@ -30,6 +31,7 @@ class Estimate:
     independent   columns that were taken to have nothing to do with each other inside a cell; the interval holds
                 however they go together
     quantity    what it is, where it is no number of people: "sum of stay", "mean of stay", "share"
+    least, most   what the true number cannot be beyond, whatever chance did, where chance did anything
     """
 
     count: float
@@ -41,6 +43,8 @@ class Estimate:
     weighted: bool = False
     independent: tuple[str, ...] = ()
     quantity: str = ""
+    least: float = field(default=0.0, repr=False, compare=False)
+    most: float = field(default=math.inf, repr=False, compare=False)
 
     @property
     def value(self) -> float:
@@ -92,14 +96,23 @@ def estimated(raw: float, error: float, most: float) -> Estimate:
     """From an unbiased number with its standard error: never fewer than none, never more than can be meant."""
     ends = (raw - CONFIDENCE * error, raw + CONFIDENCE * error)
     inside, low, high = (min(max(x, 0.0), most) for x in (raw, *ends))
-    return Estimate(inside, raw, error, low, high, False)
+    return Estimate(inside, raw, error, low, high, False, most=most)
 
 
 def between(raw: float, error: float, least: float, most: float) -> Estimate:
     """From an unbiased sum with its standard error, when it cannot be less than one number or more than another."""
     ends = (raw - CONFIDENCE * error, raw + CONFIDENCE * error)
     inside, low, high = (min(max(x, least), most) for x in (raw, *ends))
-    return Estimate(inside, raw, error, low, high, False)
+    return Estimate(inside, raw, error, low, high, False, least=least, most=most)
+
+
+def together(parts: Sequence[Estimate]) -> Estimate:
+    """The sum over parts of a release: chance worked in each by itself, so variances add up; certain bounds do, too."""
+    raw, low, high = (math.fsum(getattr(each, name) for each in parts) for name in ("raw", "low", "high"))
+    if any(each.error is None for each in parts):
+        return Estimate(min(max(raw, low), high), raw, None, low, high, all(each.certain for each in parts))
+    error = math.sqrt(math.fsum((each.error or 0.0) ** 2 for each in parts))
+    return between(raw, error, *(math.fsum(getattr(each, name) for each in parts) for name in ("least", "most")))
 
 
 def reconstruct(shown: npt.NDArray[np.integer[Any]], matrix: Floats, wanted: Flags) -> Estimate:
@@ -110,7 +123,7 @@ def reconstruct(shown: npt.NDArray[np.integer[Any]], matrix: Floats, wanted: Fla
     """
     if wanted.all():  # everybody is meant, whatever they show
         people = float(shown.sum())
-        return Estimate(people, people, 0.0, people, people, False)
+        return estimated(people, 0.0, people)
     weights = np.linalg.solve(matrix.T, wanted.astype(np.float64))
     raw = float(weights @ shown)
     error = math.sqrt(max(float((weights**2) @ shown) - raw, 0.0))

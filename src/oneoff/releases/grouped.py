@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,9 @@ class Grouped:
                 hint="take columns with fewer values",
             )
         terms = disjoint(self.where)
-        return CrossTable(self.columns, tuple((each, tell(self._of(terms, each))) for each in product(*values)))
+        combinations = list(product(*values))
+        told = self.release.tell_each([partial(tell, self._of(terms, each)) for each in combinations])
+        return CrossTable(self.columns, tuple(zip(combinations, told, strict=True)))
 
     def _of(self, terms: list[list[Condition]], values: tuple[Any, ...]) -> list[list[Condition]]:
         own = [Condition(name, among=(value,)) for name, value in zip(self.columns, values, strict=True)]

@@ -88,7 +88,8 @@ class Masked(Exact):
         quasi, codes = read_exact(described["quasi"], frame)
         keep, kept = read_kept(described["keep"], frame, described.get("besides", []))
         values = read_values(common["sensitive"], frame)
-        if not np.array_equal(np.bincount(values, minlength=len(common["counts"])), common["counts"]):
+        shown = np.bincount(values, minlength=len(common["counts"]))
+        if not common.get("is_part") and not np.array_equal(shown, common["counts"]):
             raise ValueError("the stated prior is not the distribution of the published values")
         return Masked(**common, quasi=quasi, codes=codes, values=values, keep=keep, kept=kept)
 

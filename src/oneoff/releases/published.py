@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
@@ -67,11 +68,13 @@ class Published(ABC):
     broken     private: why this release must not go out, empty when nothing speaks against it
     besides    names of the sensitive columns beside the first, which `sensitive` and `counts` are about
     is_part    it is one of several parts of a release, and counts are those of all
+    error_of_all   of a part that was read: the standard error of counts
     """
 
     form: ClassVar[str]
     linked: ClassVar[bool] = True  # does everybody have a record, which the private half knows?
     measured_in_table: ClassVar[bool] = False  # is loss how far values moved in the table, along its hierarchies?
+    at_once: ClassVar[int] = 1  # questions that are asked together where one leads to the next
 
     method: str
     model: Model
@@ -92,8 +95,14 @@ class Published(ABC):
     outliers: Ints | None = None
     besides: tuple[str, ...] = ()
     is_part: bool = False
+    error_of_all: Floats | None = None
 
     # --- what a kind of release says about itself
+
+    @property
+    def records_form(self) -> str:
+        """The kind of its records."""
+        return self.form
 
     @property
     @abstractmethod
@@ -103,6 +112,10 @@ class Published(ABC):
     @property
     def prior_error(self) -> Floats:
         """The standard error of each of the counts, where they are estimates."""
+        return self.error_of(self.shown_counts()) if self.error_of_all is None else self.error_of_all
+
+    def error_of(self, shown: Ints, described: Mapping[str, Any] | None = None) -> Floats:
+        """The same where so many records show each value; of all parts of a release, where they are described."""
         return np.zeros(len(self.counts))
 
     def shown_counts(self) -> Ints:
@@ -342,6 +355,10 @@ class Published(ABC):
 
         return Grouped(self, columns, where)
 
+    def tell_each(self, asks: Sequence[Callable[[], Estimate]]) -> list[Estimate]:
+        """Answers to several questions, where it may pay to ask them together."""
+        return [ask() for ask in asks]
+
     def sum_terms(self, terms: Sequence[Sequence[Condition]], column: str, weighted: bool) -> Estimate:
         """The sum over disjoint questions."""
         return replace(self._summed(terms, column, 0.0, weighted), quantity=f"sum of {column}")
@@ -354,7 +371,11 @@ class Published(ABC):
             known = Condition(column, among=(MISSING_LABEL,), without=True)
             terms = [in_columns([*term, known]) for term in terms]
         people = self.count_terms(terms, weighted)
-        found = mean_of(people, lambda beyond: self._summed(terms, column, beyond, weighted), ends)
+
+        def sums(beyond: Sequence[float]) -> list[Estimate]:
+            return self.tell_each([partial(self._summed, terms, column, each, weighted) for each in beyond])
+
+        found = mean_of(people, sums, ends, self.at_once)
         return replace(found, quantity=f"mean of {column}")
 
     def count_terms(self, terms: Sequence[Sequence[Condition]], weighted: bool) -> Estimate:

@@ -148,13 +148,13 @@ class Tallied(Published):
         """What the estimates say about cells."""
         return fitted_to(self.quasi, self.tallies, self.field, self.noisy, self.noise())
 
-    @property
-    def prior_error(self) -> Floats:
+    def error_of(self, shown: Ints, described: Mapping[str, Any] | None = None) -> Floats:
         """Noise of all fields together. How many persons have a value is not said where some have several rows."""
         values = self.noisy.shape[1]
         if self.rows_per_person > 1:
             return np.full(values, float(self.rows))
-        return np.full(values, math.sqrt(self.fields * self.noise()))
+        fields = self.fields if described is None else int(described["fields"])
+        return np.full(values, math.sqrt(fields * self.noise()))
 
     # --- files
 

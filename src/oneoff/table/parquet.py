@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from oneoff.errors import BadValue, UnreadableFile
 from oneoff.table.footer import Chunk, row_groups
 
-__all__ = ["LIMIT", "most_bytes", "open_parquet", "read_columns", "read_parquet"]
+__all__ = ["LIMIT", "most_bytes", "open_parquet", "read_columns", "read_parquet", "unpacked_bytes"]
 
 LIMIT = "ONEOFF_MOST_BYTES"  # of the environment
 
@@ -50,6 +50,15 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path, memory_map=False)
 
 
+def unpacked_bytes(path: Path) -> int:
+    """The least that a file takes in memory, by its own metadata."""
+    return sum(_least(chunk, rows) for rows, chunks in row_groups(path) for chunk in chunks)
+
+
+def _least(chunk: Chunk, rows: int) -> int:
+    return max(chunk.unpacked, _CELL * max(chunk.values, rows))
+
+
 def read_columns(file: pq.ParquetFile, names: list[str], path: Path, rows: int | None = None) -> pa.Table:
     """Columns of an open file, in the order in which they are named, or an error before they fill the memory."""
     most, what, people = most_bytes(), path.name, file.metadata.num_rows
@@ -73,7 +82,7 @@ def _refuse_large(
         meant = [each for each in chunks if each.name in wanted]
         texts = max([texts, *(each.unpacked for each in meant if each.texts)])
         if rows is None:
-            total += sum(max(each.unpacked, _CELL * max(each.values, rows_of_group)) for each in meant)
+            total += sum(_least(each, rows_of_group) for each in meant)
     if rows is None:
         total = max(total, _CELL * people * len(wanted))
     if total > most:

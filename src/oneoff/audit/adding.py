@@ -1,20 +1,18 @@
-"""What is said of parts, added up to what is said of all: exact, for a promise is kept where every group keeps it."""
+"""Verdicts on parts of a release, added up to the one on all of it: exact, for a promise is kept where every group,
+cell or record keeps it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from oneoff.audit import PartVerdict, Verdict
 from oneoff.audit.levels import weakest
-from oneoff.audit.verdict import tightest
+from oneoff.audit.verdict import PartVerdict, Verdict, tightest
 from oneoff.table.classes import Risk
-from oneoff.utility import Utility
 
-__all__ = ["whole_utility", "whole_verdict"]
+__all__ = ["whole_verdict"]
 
 
 def whole_verdict(parts: Sequence[Verdict]) -> Verdict:
@@ -60,39 +58,3 @@ def _risk(parts: Sequence[Risk], rows: Sequence[int]) -> Risk:
         people_at_risk=sum(each.people_at_risk for each in parts),
         share_at_risk=mean(lambda each: each.share_at_risk),
     )
-
-
-_MEANS = ("gcp", "gcp_set", "ail", "iloss", "msbs", "retention")
-
-
-def whole_utility(parts: Sequence[Utility], rows: Sequence[int]) -> Utility:
-    """Loss of all parts together: that of people adds up over people, squares of groups over groups."""
-    first = parts[0]
-    means: dict[str, Any] = {name: _mean([getattr(each, name) for each in parts], rows) for name in _MEANS}
-    squares = [each.discernibility for each in parts]
-    sizes = [each.average_class_size for each in parts]
-    groups = [n / size for n, size in zip(rows, sizes, strict=True) if size]
-    per_attribute = {
-        name: _mean([each.per_attribute[name] for each in parts], rows) or 0.0 for name in first.per_attribute
-    }
-    return replace(
-        first,
-        **means,
-        discernibility=None if None in squares else sum(each or 0 for each in squares),
-        average_class_size=None if None in sizes else sum(rows) / sum(groups),
-        per_attribute=per_attribute,
-        value_error=_value_error(parts, rows),
-    )
-
-
-def _mean(values: Sequence[float | None], rows: Sequence[int]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.average(known, weights=rows)) if len(known) == len(rows) else None
-
-
-def _value_error(parts: Sequence[Utility], rows: Sequence[int]) -> float | None:
-    """Of the number of all people with a value, relative to the average one: errors of parts are independent."""
-    known = [each.value_error for each in parts if each.value_error is not None]
-    if len(known) < len(parts):
-        return None
-    return float(np.sqrt(((np.array(known) * np.array(rows)) ** 2).sum()) / sum(rows))
