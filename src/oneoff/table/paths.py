@@ -8,7 +8,9 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-__all__ = ["exists", "is_file", "is_folder"]
+from oneoff.errors import nearest
+
+__all__ = ["exists", "is_file", "is_folder", "nearest_beside"]
 
 
 def exists(path: Path) -> bool:
@@ -21,6 +23,11 @@ def is_file(path: Path) -> bool:
 
 def is_folder(path: Path) -> bool:
     return stat.S_ISDIR(_mode(path))
+
+
+def nearest_beside(path: Path) -> str:
+    """A hint at the file that may have been meant."""
+    return nearest(path.name, [other.name for other in path.parent.glob("*")]) if is_folder(path.parent) else ""
 
 
 def _mode(path: Path) -> int:
