@@ -15,6 +15,7 @@ from oneoff.errors import BadValue, UnreadableFile, nearest
 from oneoff.randomness import given_seed
 from oneoff.releases import Published
 from oneoff.table import Table
+from oneoff.table.databases import database_url, is_url, keepable, seen_from
 from oneoff.table.domain import is_domain_file
 from oneoff.table.made import is_word
 from oneoff.table.orders import declared_as
@@ -95,12 +96,12 @@ class Job(BaseModel):
         given = self.model_dump(exclude_defaults=True, exclude={*_SEEDS, "overwrite"})
         for name in _PATHS:
             if name in given:
-                given[name] = str(Path(given[name]).resolve())
+                given[name] = keepable(given[name])
         given["guarantee"] = _with_caps_file_in(Path.cwd(), self.guarantee)
         given["hierarchies"] = {
             name: path if is_word(path) else str(Path(path).resolve()) for name, path in self.hierarchies.items()
         }
-        files = {name: str(Path(str(self.options[name])).resolve()) for name in _files(self.options)}
+        files = {name: keepable(str(self.options[name])) for name in _files(self.options)}
         if files:
             given["options"] = self.options | files
         tables = {name: given.pop(name) for name in _BY_NAME if given.get(name)}
@@ -144,7 +145,11 @@ def original_of(
 
 
 def _is_there(source: str) -> bool:
-    return is_file(Path(source)) or is_many(source)
+    """Whether a file is still where a job says; a server is asked for its table, and an error tells if it is not."""
+    if not is_url(source):
+        return is_file(Path(source)) or is_many(source)
+    url = database_url(source)
+    return not url.is_file or is_file(url.path)
 
 
 def _with(found: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,7 +190,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise _unreadable(path, "a text with a NUL in it")
     for name in _PATHS:
         if isinstance(given.get(name), str):
-            given[name] = str(path.parent / given[name])
+            given[name] = seen_from(path.parent, given[name])
     if isinstance(given.get("guarantee"), str):
         given["guarantee"] = _with_caps_file_in(path.parent, given["guarantee"])
     if isinstance(given.get("hierarchies"), dict):
@@ -194,7 +199,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         }
     if isinstance(given.get("options"), dict):
         for name in _files(given["options"]):
-            given["options"][name] = str(path.parent / str(given["options"][name]))
+            given["options"][name] = seen_from(path.parent, str(given["options"][name]))
     return given
 
 

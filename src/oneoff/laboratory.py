@@ -22,6 +22,7 @@ from oneoff.releases import Published
 from oneoff.releases.folder import load_release
 from oneoff.table import Table
 from oneoff.table.classes import look_alikes
+from oneoff.table.databases import is_url
 from oneoff.table.orders import declared_as
 from oneoff.table.read import read_table
 
@@ -301,7 +302,7 @@ def _without_original(release: Any, chosen: Sequence[Procedure], who: Attacker) 
 
 
 def attack_files(
-    path: Path,
+    path: str | os.PathLike[str],
     original: str | None = None,
     attacks: Sequence[str] | None = None,
     control: str | None = None,
@@ -310,16 +311,16 @@ def attack_files(
     reading: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Attacked:
-    """The same for files: a release folder or a file, the original and the control read alike.
+    """The same for a release folder, a file or a table of a database; the original and the control are read alike.
 
     reading   roles of columns and how to read them, where neither the release nor its job says
     """
     given = {name: value for name, value in (reading or {}).items() if value}
-    if not path.exists():
+    if not is_url(path) and not Path(path).exists():
         raise UnreadableFile("there is nothing to attack", allowed="a release folder or a file", got=str(path))
-    if path.is_dir():
-        release: Any = load_release(path, private=True)
-        table = original_of(path, release, original, given)
+    release = _loaded(path)
+    if isinstance(release, Published):
+        table = original_of(Path(path), release, original, given)
     else:
         release, table = str(path), None if original is None else _read(original, given)
     others = None if control is None or table is None else read_table(control, **_roles(table, given))

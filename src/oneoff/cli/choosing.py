@@ -36,6 +36,7 @@ def profile(
     """Look before you publish: who is unique, which columns make them so, which roles columns may have, what to run."""
     from oneoff.report.profile_page import profile_page
     from oneoff.table.columns import is_text
+    from oneoff.table.databases import database_url, is_url
     from oneoff.table.profile import profile as profile_table
     from oneoff.table.textfile import decimal_commas
 
@@ -48,7 +49,7 @@ def profile(
     given = {"--rows": rows, "--encoding": None if encoding == "utf-8" else encoding, "--delimiter": delimiter,
              "--decimal": decimal, "--na": na}  # fmt: skip
     reading = [text for flag, value in given.items() if value is not None for text in (flag, str(value))]
-    command = found.command(source, reading)
+    command = found.command(str(database_url(source)) if is_url(source) else source, reading)
     if as_json:
         print_json(found.as_dict() | {"command": command})
     else:

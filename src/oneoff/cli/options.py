@@ -101,10 +101,14 @@ _GUARANTEE = (
 )
 
 # What comes in
-File = Annotated[str, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")]
-AnyFile = Annotated[str, typer.Argument(help="A CSV or Parquet file made by any tool.", metavar="FILE")]
+_TABLE = "a table of a database: duckdb:people.db?table=patients, sqlite:///..., postgresql://..."
+File = Annotated[str, typer.Argument(help=f"A CSV or Parquet file, or {_TABLE}", metavar="FILE|URL")]
+AnyFile = Annotated[
+    str, typer.Argument(help=f"A CSV or Parquet file made by any tool, or {_TABLE}", metavar="FILE|URL")
+]
 FileOrJob = Annotated[
-    str, typer.Argument(help="A CSV or Parquet file, or a job file (.toml).", metavar="FILE|JOB.toml")
+    str,
+    typer.Argument(help=f"A CSV or Parquet file, a job file (.toml), or {_TABLE}", metavar="FILE|JOB.toml|URL"),
 ]
 ReleaseFolder = Annotated[Path, typer.Argument(help="A release folder, or its public half.")]
 PublicHalf = Annotated[Path, typer.Argument(help="The public half of a release.")]

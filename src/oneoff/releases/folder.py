@@ -37,7 +37,14 @@ from oneoff.table.held_out import read_held_out
 from oneoff.table.parquet import LIMIT, most_bytes, read_parquet
 from oneoff.table.paths import exists, is_file
 
-__all__ = ["load_release", "public_half", "release_folder", "write_release"]
+__all__ = [
+    "checked_description",
+    "load_release",
+    "public_half",
+    "release_folder",
+    "write_public_half",
+    "write_release",
+]
 
 
 _NOTHING: PrivateFiles = {}
@@ -80,6 +87,13 @@ def write_release(
             hint=f"{folder / 'private'} says why; --even-if-broken (even_if_broken=True) writes it for research",
         )
     return folder
+
+
+def write_public_half(release: Published, folder: Path) -> Path:
+    """A new folder with nothing but the public half; where it is."""
+    with appearing(folder, False, warnings.warn) as draft:
+        _write_public(release, draft, "", None)
+    return folder / "public"
 
 
 def _write_private(release: Published, draft: Draft, more: PrivateFiles) -> None:
@@ -188,6 +202,12 @@ def load_release(folder: str | PathLike[str], *, private: bool = False) -> Publi
         return made.with_private(release_folder(folder) / "private") if private else made
     release = _load_public(public, described)
     return _with_private(release, release_folder(folder) / "private") if private else release
+
+
+def checked_description(folder: str | PathLike[str]) -> tuple[Path, dict[str, Any]]:
+    """The public half and its release.json, when all its files are those it lists, unchanged."""
+    public = public_half(folder)
+    return public, _described(public)[0]
 
 
 def release_folder(folder: str | PathLike[str]) -> Path:

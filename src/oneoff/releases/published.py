@@ -538,6 +538,22 @@ class Published(ABC):
             sign=None if sign is None else signer(sign),
         )  # fmt: skip
 
+    def write_to(self, url: str, *, prefix: str = "", overwrite: bool = False) -> dict[str, int]:
+        """Write the public half as tables of a database: all of them or, after an error, none. Their names and rows.
+
+        url        duckdb:FILE, sqlite:///FILE or postgresql://USER@HOST/DATABASE
+        prefix     goes before the name of each table
+        overwrite  replace the tables of an earlier release
+        """
+        from tempfile import TemporaryDirectory
+
+        from oneoff.releases.folder import write_public_half
+        from oneoff.releases.tables import refuse_broken, write_tables
+
+        refuse_broken(self.broken)
+        with TemporaryDirectory(prefix="oneoff-") as scratch:
+            return write_tables(write_public_half(self, Path(scratch) / "release"), url, prefix, overwrite=overwrite)
+
 
 def public_generator(seed: int | None) -> np.random.Generator:
     known = None if seed is None else whole_number(seed, "the seed")
