@@ -151,6 +151,18 @@ def test_values_that_may_occur_belong_to_every_block(source: Path, tmp_path: Pat
     assert "Astronaut" in rows_of(tmp_path / "out", "counts").to_series(1).cast(pl.String).to_list()
 
 
+def test_a_table_of_a_database_goes_through_files(source: Path, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "people.db")) as connection:
+        connection.execute(f"CREATE TABLE people AS SELECT * FROM read_parquet('{source}/*.parquet')")
+    for name, what in (("files", source), ("database", f"duckdb:{tmp_path / 'people.db'}?table=people")):
+        answer = command("anonymize", what, *flags(), "--guarantee", "k-anonymity:5", "--engine", "local", "--workers",
+                         "1", "--seed", "4", "--scratch", tmp_path, "--out", tmp_path / name)  # fmt: skip
+        assert answer.status == 0, answer.err
+    assert public_digest(tmp_path / "files") == public_digest(tmp_path / "database")
+    assert not list(tmp_path.glob("oneoff-*"))
+
+
 # --- a folder as one table in memory
 
 

@@ -8,7 +8,10 @@ gets memory, and is told.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from inspect import signature
@@ -27,6 +30,7 @@ from oneoff.publish import anonymize as anonymize_table
 from oneoff.publish import checked_seed, publish_job
 from oneoff.releases import Published
 from oneoff.table import Table
+from oneoff.table.databases import is_url
 from oneoff.table.files import TextFormat, rows_in
 from oneoff.table.paths import exists, is_many
 from oneoff.table.read import read_table
@@ -157,10 +161,24 @@ def _in_blocks(
     )  # fmt: skip
     given = {name: getattr(job, name) for name in _reading_names()}
     reading = Reading({**given, "domain": job.options.get("domain")})
-    with engine(chosen.engine, _workers(job)) as running:
-        return publish_large(
-            running, job.input, folder, reading, _text(reading), settings, report=report, warn=warn
-        )  # fmt: skip
+    with _in_files(job.input, job.scratch) as source, engine(chosen.engine, _workers(job)) as running:
+        return publish_large(running, source, folder, reading, _text(reading), settings, report=report, warn=warn)
+
+
+@contextmanager
+def _in_files(source: Any, scratch: str | None) -> Iterator[Any]:
+    """A table of a database as files, for as long as they are needed; anything else as it is."""
+    if not isinstance(source, str) or not is_url(source):
+        yield source
+        return
+    from oneoff.table.databases.spooling import spooled
+
+    folder = Path(tempfile.mkdtemp(prefix="oneoff-", dir=scratch))
+    try:
+        spooled(source, folder / "rows")
+        yield str(folder / "rows")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _workers(job: Job) -> Workers:
@@ -298,8 +316,12 @@ def _released(
     from oneoff.releases.folder import load_release
     from oneoff.report.progress import progress_bar
 
-    with engine(name, workers) as running, progress_bar(shown=progress) as report:
-        made = publish_large(running, source, folder, reading, _text(reading), settings, report=report)
+    with (
+        _in_files(source, workers.scratch) as files,
+        engine(name, workers) as running,
+        progress_bar(shown=progress) as report,
+    ):
+        made = publish_large(running, files, folder, reading, _text(reading), settings, report=report)
     if made.withheld is not None:
         raise made.withheld
     return load_release(folder)
