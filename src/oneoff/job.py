@@ -15,7 +15,7 @@ from oneoff.errors import BadValue, UnreadableFile, nearest
 from oneoff.randomness import given_seed
 from oneoff.releases import Published
 from oneoff.table import Table
-from oneoff.table.databases import database_url, is_url, keepable, seen_from
+from oneoff.table.databases import database_url, is_database, is_url, keepable, seen_from
 from oneoff.table.domain import is_domain_file
 from oneoff.table.made import is_word
 from oneoff.table.orders import declared_as
@@ -26,6 +26,7 @@ __all__ = ["Job", "original_of", "read_job"]
 _PATHS = ("input", "output", "seed_file")
 _SEEDS = ("seed", "seed_file")
 _BY_NAME = ("hierarchies", "options", "ordered", "dates", "conf")
+_SECRET = re.compile("secret|password|token|credential|key", re.IGNORECASE)  # in the name of a setting: kept nowhere
 _CAPS_FILE = re.compile(r"(?<=f-privacy:)[^=,+]+(?=$|[,+])")
 
 
@@ -104,7 +105,9 @@ class Job(BaseModel):
         files = {name: keepable(str(self.options[name])) for name in _files(self.options)}
         if files:
             given["options"] = self.options | files
+        given["conf"] = {name: value for name, value in self.conf.items() if not _SECRET.search(name)}
         tables = {name: given.pop(name) for name in _BY_NAME if given.get(name)}
+        given.pop("conf", None)
         given.pop("hierarchies", None)
         lines = [f"{name} = {_toml(value)}" for name, value in given.items()]
         for name, table in tables.items():
@@ -148,6 +151,8 @@ def _is_there(source: str) -> bool:
     """Whether a file is still where a job says; a server is asked for its table, and an error tells if it is not."""
     if not is_url(source):
         return is_file(Path(source)) or is_many(source)
+    if not is_database(source):  # what only Spark reads
+        return False
     url = database_url(source)
     return not url.is_file or is_file(url.path)
 

@@ -118,41 +118,47 @@ def anonymize(
     given = options.job_options(locals())
     from oneoff.job import read_job
     from oneoff.larger.doors import publish_any
+    from oneoff.releases.store import landing
     from oneoff.report.progress import progress_bar
+    from oneoff.table.databases import without_credentials
 
     job = read_job(source, given) if source.endswith(".toml") else read_job(None, {"input": source, **given})
     told = Told()
-    folder = _folder_for(job, sign, told)
+    place = _place_for(job, sign, told)
     if seed is not None:
         told(_SEEN)
     notify = notify_once()
-    with progress_bar() as report:
-        outcome, withheld = publish_any(
-            job, folder, resume=resume, even_if_broken=even_if_broken, sign=sign, report=report, warn=notify, told=told
-        )
-    for notice in outcome.notices:
-        notify(notice)
-    _tell(outcome, folder, withheld, told, as_json=as_json, verbose=verbose)
+    with landing(place, job.scratch, overwrite=job.overwrite) as folder:
+        with progress_bar() as report:
+            outcome, withheld = publish_any(
+                job, folder, resume=resume, even_if_broken=even_if_broken, sign=sign, report=report, warn=notify,
+                told=told,
+            )  # fmt: skip
+        for notice in outcome.notices:
+            notify(notice)
+    _tell(outcome, without_credentials(place), withheld, told, as_json=as_json, verbose=verbose)
 
 
-def _folder_for(job: Job, sign: str | None, told: Told) -> Path:
+def _place_for(job: Job, sign: str | None, told: Told) -> str:
     """Where the release goes, cleared; what cannot be written or signed is refused before the work."""
     from oneoff.releases.draft import refuse_existing
     from oneoff.releases.leftovers import clear_leftovers
     from oneoff.releases.signature import signer
+    from oneoff.releases.store import is_store
 
     if job.output is None:
         raise BadValue("no folder for the release was named", allowed="--out FOLDER, or output = ... in the job file")
-    refuse_existing(Path(job.output), job.overwrite)
     if sign is not None:
         signer(sign)
-    clear_leftovers(Path(job.output), told)
-    return Path(job.output)
+    if not is_store(job.output):
+        refuse_existing(Path(job.output), job.overwrite)
+        clear_leftovers(Path(job.output), told)
+    return job.output
 
 
 def _tell(
     outcome: Outcome | LargeOutcome,
-    out: Path,
+    out: str | Path,
     withheld: PromiseBroken | None,
     told: Told,
     *,
@@ -169,7 +175,7 @@ def _tell(
         raise typer.Exit(1)
 
 
-def _print(outcome: Outcome | LargeOutcome, out: Path, withheld: PromiseBroken | None, verbose: bool) -> None:
+def _print(outcome: Outcome | LargeOutcome, out: str | Path, withheld: PromiseBroken | None, verbose: bool) -> None:
     from oneoff.report.text import brief_outcome_lines, outcome_lines
 
     summary = outcome.as_dict() | {"notices": []}  # they are on stderr already
@@ -177,11 +183,11 @@ def _print(outcome: Outcome | LargeOutcome, out: Path, withheld: PromiseBroken |
     print_lines(lines(summary, outcome.verdict, outcome.utility))
     typer.echo("\n".join(["", *_written(outcome, out, withheld)]))  # paths are not wrapped
     if not verbose:
-        board = f"For the board: {out}/private/report.html; " if (out / "private" / "report.html").exists() else ""
+        board = f"For the board: {out}/private/report.html; " if Path(out, "private", "report.html").exists() else ""
         typer.echo(f"{board}{MORE}")
 
 
-def _written(outcome: Outcome | LargeOutcome, out: Path, withheld: PromiseBroken | None) -> list[str]:
+def _written(outcome: Outcome | LargeOutcome, out: str | Path, withheld: PromiseBroken | None) -> list[str]:
     """Where the release is, and what it may be used for."""
     if withheld is not None:
         return [*textwrap.wrap(f"{withheld.what[0].upper()}{withheld.what[1:]}", WIDTH), *error_details(withheld)]

@@ -30,7 +30,7 @@ from oneoff.publish import anonymize as anonymize_table
 from oneoff.publish import checked_seed, publish_job
 from oneoff.releases import Published
 from oneoff.table import Table
-from oneoff.table.databases import is_url
+from oneoff.table.databases import is_database, is_url
 from oneoff.table.files import TextFormat, rows_in
 from oneoff.table.paths import exists, is_many
 from oneoff.table.read import read_table
@@ -89,12 +89,13 @@ def engine_for(source: Any, asked: str, method: str, wishes: Mapping[str, Any]) 
 
 def _refuse_frames(source: Any, asked: str) -> None:
     """Worker processes read files; what is in memory is nobody else's."""
-    if asked == "local" and not isinstance(source, str | Path):
+    sparks = _is_sparks(source)
+    if asked == "local" and (sparks or not isinstance(source, str | Path)):
         raise BadValue(
             "--engine local reads files",
-            allowed="a file, a folder or a pattern of files",
-            got=type(source).__name__,
-            hint="write it to a Parquet file first, or publish it with engine='memory'",
+            allowed="a file, a folder, a pattern of files, or a table of a database",
+            got=source if isinstance(source, str) else type(source).__name__,
+            hint="--engine spark reads it" if sparks else "write it to a Parquet file first, or take engine='memory'",
         )
 
 
@@ -107,8 +108,8 @@ def unserved_of(wishes: Mapping[str, Any]) -> list[str]:
 
 
 def _is_sparks(source: Any) -> bool:
-    """A DataFrame of Spark, or of Spark Connect; looking does not import it."""
-    return type(source).__module__.partition(".")[0] == "pyspark"
+    """A DataFrame of Spark, or of Spark Connect, or an address that nobody else reads; looking does not import it."""
+    return type(source).__module__.partition(".")[0] == "pyspark" or (is_url(source) and not is_database(source))
 
 
 def _rows_of(source: Any) -> int:
@@ -168,7 +169,7 @@ def _in_blocks(
 @contextmanager
 def _in_files(source: Any, scratch: str | None) -> Iterator[Any]:
     """A table of a database as files, for as long as they are needed; anything else as it is."""
-    if not isinstance(source, str) or not is_url(source):
+    if not is_database(source):
         yield source
         return
     from oneoff.table.databases.spooling import spooled

@@ -5,6 +5,23 @@ there is a module for each kind of database. `reading` reads a table into memory
 memory into files, `writing` makes tables.
 """
 
-from oneoff.table.databases.url import DatabaseUrl, database_url, is_url, keepable, name_of_source, seen_from
+from oneoff.table.databases.url import (
+    DatabaseUrl,
+    database_url,
+    is_database,
+    is_url,
+    keepable,
+    name_of_source,
+    seen_from,
+)
 
-__all__ = ["DatabaseUrl", "database_url", "is_url", "keepable", "name_of_source", "seen_from"]
+__all__ = [
+    "DatabaseUrl",
+    "database_url",
+    "is_database",
+    "is_url",
+    "keepable",
+    "name_of_source",
+    "seen_from",
+    "without_credentials",
+]

@@ -16,7 +16,16 @@ from urllib.parse import quote, unquote
 
 from oneoff.errors import BadValue, nearest
 
-__all__ = ["DatabaseUrl", "database_url", "is_url", "keepable", "name_of_source", "seen_from", "warnings_of"]
+__all__ = [
+    "DatabaseUrl",
+    "database_url",
+    "is_database",
+    "is_url",
+    "keepable",
+    "name_of_source",
+    "seen_from",
+    "warnings_of",
+]
 
 _KINDS = {"duckdb": "duckdb", "sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
 _FILES = ("duckdb", "sqlite")
@@ -105,6 +114,11 @@ def is_url(source: Any) -> bool:
     return found[1].lower() in _KINDS or source[found.end() :].startswith("//")
 
 
+def is_database(source: Any) -> bool:
+    """Whether this is the address of a database of a kind that is known; others are for Spark, or for stores."""
+    return is_url(source) and _SCHEME.match(source)[1].lower() in _KINDS  # type: ignore[index]
+
+
 def database_url(text: str, *, target: bool = False) -> DatabaseUrl:
     """What a URL says; of a database to write to it names no table."""
     found = _SCHEME.match(text)
@@ -182,6 +196,8 @@ def seen_from(folder: Path, source: str, *, absolute: bool = False) -> str:
     """A source that is named by somebody in a folder; passwords of servers stay only where it is not kept."""
     if not is_url(source):
         return str((folder / source).resolve() if absolute else folder / source)
+    if not is_database(source):
+        return without_credentials(source) if absolute else source
     url = database_url(source)
     if not url.is_file:
         return str(url) if absolute else source
@@ -189,9 +205,14 @@ def seen_from(folder: Path, source: str, *, absolute: bool = False) -> str:
     return str(replace(url, place=os.fspath(path.resolve() if absolute else path)))
 
 
+def without_credentials(address: str) -> str:
+    """An address without who signs in, and how."""
+    return re.sub(r"//[^/@]*@", "//", address)
+
+
 def name_of_source(source: str) -> str:
     """The short name of a source, for a title."""
-    if not is_url(source):
+    if not is_database(source):
         return Path(source).name
     url = database_url(source)
     return url.table or (url.path.name if url.is_file else url.place.rpartition("/")[2])
