@@ -13,6 +13,7 @@ from oneoff.table.databases.url import (
     keepable,
     name_of_source,
     seen_from,
+    without_credentials,
 )
 
 __all__ = [
