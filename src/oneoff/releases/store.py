@@ -115,7 +115,7 @@ def _opened(place: str) -> tuple[Any, str]:
         raise BadValue(
             f"{without_credentials(place)!r} is no place for a release",
             allowed="a folder, or an address such as s3://bucket/folder, gs://bucket/folder, abfs://container/folder",
-            got=str(error).partition("\n")[0][:200],
+            got=without_credentials(str(error).partition("\n")[0])[:200],
             hint="how to sign in is taken from the environment, as its own tools take it",
         ) from None
     return files, path.rstrip("/")
