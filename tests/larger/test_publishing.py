@@ -12,9 +12,10 @@ import pytest
 
 from oneoff import read_table
 from oneoff.errors import MethodMismatch, UnreachableGuarantee
-from oneoff.mechanisms.uniform import axes_of, uniform_cut, uniform_pieces
+from oneoff.mechanisms.uniform import uniform_cut, uniform_pieces
 from oneoff.publish import publish
 from oneoff.table.arrays import offsets
+from oneoff.table.axes import axes_of
 from tests.engines.sessions import NEEDS_SPARK
 from tests.larger.tables import ROLES, described, in_files, people, public_digest, published, rows_of
 

@@ -12,9 +12,10 @@ from oneoff.errors import MethodMismatch
 from oneoff.larger.cutting import Cutting, Sides, Split
 from oneoff.larger.header import Header
 from oneoff.mechanisms.tallies import size_of_fields
-from oneoff.mechanisms.uniform import axes_of, uniform_cut
+from oneoff.mechanisms.uniform import uniform_cut
 from oneoff.models import Model
 from oneoff.table.arrays import Flags, Floats, Ints, offsets
+from oneoff.table.axes import axes_of
 from oneoff.table.space import space_of
 
 __all__ = ["WHOLE_ONLY", "block_size", "cutting_for", "options_of_whole", "refuse_whole_only"]
