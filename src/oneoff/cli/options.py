@@ -373,9 +373,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_UNASKED = (
-    "effort", "option", "keep", "level", "other_below", "method", "csv", "raw_csv", "overwrite", "weight",
-)  # fmt: skip
+_UNASKED = ("effort", "option", "method", "csv", "raw_csv", "overwrite")
 
 
 def reading_job(source: str, given: Mapping[str, Any]) -> Job:
