@@ -31,7 +31,10 @@ from oneoff.table import Attribute, Table
 from oneoff.table.bins import with_bins
 from oneoff.table.coarser import with_level, with_other
 
-__all__ = ["choose", "foretold", "foretold_of", "large_groups", "many_values"]
+__all__ = ["NAMES", "choose", "foretold", "foretold_of", "large_groups", "many_values"]
+
+NAMES = ("auto", *METHODS, "bucketization")
+"""What a method may be called: by its own name, or by one that leaves the choice to us."""
 
 _RARE = 0.002  # of the rows: values that fewer have are proposed to be joined
 _LEVELS = 3  # of a hierarchy that are proposed
@@ -54,7 +57,7 @@ def _by_name(name: str, model: Model) -> tuple[Method, str]:
     if name == "bucketization":
         METHODS["exact-size"].refuse_unserved(model)
         return METHODS["exact-size"], "of the methods that make buckets, exact-size loses least"
-    method = named(name, ["auto", *METHODS, "bucketization"])
+    method = named(name, NAMES)
     method.refuse_unserved(model)
     return method, "chosen by name"
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
+from oneoff.auto import NAMES
 from oneoff.card import card
-from oneoff.catalog import METHODS, Method
+from oneoff.catalog import METHODS, Method, named
 from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee
 from oneoff.models import Model, parse
 from oneoff.outcome import Outcome
-from oneoff.publish import publish
+from oneoff.publish import checked_options, publish
 from oneoff.table import Table
 from oneoff.utility.loss import check_domains
 from oneoff.utility.modelling import MODELS, ModelUtility, model_utility, target_of
@@ -217,10 +218,18 @@ def _meant(method: Method, model: Model, table: Table, most_rows: int | None) ->
 
 
 def method_of(text: str) -> tuple[str, dict[str, str]]:
-    """A method and its options, as in mondrian:cuts=strict."""
+    """A method and its options, as in mondrian:cuts=strict; there must be such a method, with such options."""
     name, _, rest = text.partition(":")
     pairs = [pair.partition("=") for pair in rest.split(",") if pair.strip()]
-    return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
+    options = {key.strip(): value.strip() for key, _, value in pairs}
+    _refuse_slips(name.strip(), options)
+    return name.strip(), options
+
+
+def _refuse_slips(name: str, options: Mapping[str, str]) -> None:
+    """A slip of the pen is no result of a comparison; what a method refuses is."""
+    if name in METHODS or name not in NAMES:
+        checked_options(named(name, NAMES), options)
 
 
 def _run_of(text: str) -> Run:

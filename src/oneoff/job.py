@@ -88,6 +88,10 @@ class Job(BaseModel):
                    "household", "rows_are_people", "per_person", "weight", "ordered", "dates", "prefix")  # fmt: skip
         return read_table(self.input, **{name: getattr(self, name) for name in (*roles, *reading)})
 
+    def rows_of_a_person(self) -> int | None:
+        """How many rows of anybody may go out, if that is said."""
+        return 1 if self.per_person == "one" else self.most_rows
+
     def chosen_seed(self) -> int | None:
         """The seed, or the one in the file that is named for it."""
         return given_seed(self.seed, self.seed_file)

@@ -99,7 +99,7 @@ def publish_job(job: Job, *, report: Report | None = None, warn: Warn | None = N
             warn(notice)
     return publish(
         table, job.guarantee, method=job.method, seed=seed, options=job.options, job=job.to_toml(), report=report,
-        warn=warn, hold_out=job.hold_out, most_rows=1 if job.per_person == "one" else job.most_rows,
+        warn=warn, hold_out=job.hold_out, most_rows=job.rows_of_a_person(),
         max_suppressed=job.max_suppressed,
     )  # fmt: skip
 

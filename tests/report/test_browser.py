@@ -100,6 +100,15 @@ def test_it_fits_on_paper(page: Any) -> None:
     page.emulate_media(media="screen")
 
 
+def test_what_a_board_reads_first_is_one_sheet(browser: Any, files: dict[str, Path]) -> None:
+    """A4 without margins of 15 mm; the next section begins on a sheet of its own."""
+    page = browser.new_page(viewport={"width": A4 - 113, "height": 1123 - 113})
+    page.goto(files["board"].as_uri())
+    page.emulate_media(media="print")
+    assert page.evaluate("document.querySelector('.board').getBoundingClientRect().bottom") <= 1123 - 113
+    page.close()
+
+
 def test_headings_are_in_order(page: Any) -> None:
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])")
     assert levels[0] == 1

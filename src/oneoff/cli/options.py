@@ -424,7 +424,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _UNASKED = (
-    "effort", "option", "keep", "level", "other_below", "method", "csv", "raw_csv", "overwrite", "weight",
+    "effort", "option", "method", "csv", "raw_csv", "overwrite",
     "engine", "workers", "memory_per_worker", "scratch", "master", "conf",
 )  # fmt: skip
 

@@ -64,7 +64,8 @@ def added(parts: Sequence[Estimate], most: float | None = None) -> Estimate:
     low, high = min(low, high), max(low, high)
     names = tuple(dict.fromkeys(name for each in parts for name in each.independent))
     certain, weighted = all(each.certain for each in parts), any(each.weighted for each in parts)
-    return Estimate(min(max(raw, low), high), raw, error, low, high, certain, weighted, names)
+    provided = next((each.provided for each in parts if each.provided), "")
+    return Estimate(min(max(raw, low), high), raw, error, low, high, certain, weighted, names, provided=provided)
 
 
 def by_value(column: str, numbers: Floats, labels: Any, count: Callable[[Condition], Estimate]) -> Estimate:
@@ -155,7 +156,8 @@ def share_of(inside: Estimate, others: Estimate) -> Estimate:
         low, high = max(part - CONFIDENCE * error, 0.0), min(part + CONFIDENCE * error, 1.0)
     names = tuple(dict.fromkeys((*inside.independent, *others.independent)))
     made = Estimate(min(max(part, low), high), raw, error, low, high, inside.certain and others.certain)
-    return replace(made, weighted=inside.weighted, independent=names, quantity="share")
+    provided = inside.provided or others.provided
+    return replace(made, weighted=inside.weighted, independent=names, provided=provided, quantity="share")
 
 
 def _part(one: float, other: float) -> float:

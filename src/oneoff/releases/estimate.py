@@ -30,6 +30,7 @@ class Estimate:
     weighted    weights were added up, not people
     independent   columns that were taken to have nothing to do with each other inside a cell; the interval holds
                 however they go together
+    provided    what the interval takes for granted, where that is more than chance: it holds "if ..."
     quantity    what it is, where it is no number of people: "sum of stay", "mean of stay", "share"
     least, most   what the true number cannot be beyond, whatever chance did, where chance did anything
     """
@@ -45,11 +46,15 @@ class Estimate:
     quantity: str = ""
     least: float = field(default=0.0, repr=False, compare=False)
     most: float = field(default=math.inf, repr=False, compare=False)
+    provided: str = ""
 
     @property
     def value(self) -> float:
         """The same as `count`, for what is no count."""
         return self.count
+
+    def __repr__(self) -> str:
+        return f"<{self.sentence()}>"
 
     def sentence(self) -> str:
         sure = "certainly" if self.certain else "with 95 % confidence"
@@ -61,7 +66,7 @@ class Estimate:
                 f"{about}, if {names}, which were not counted together, have nothing to do with each other inside a "
                 f"cell; however they go together, {between}"
             )
-        return f"{about}; {between}"
+        return f"{about}; {between}{f', if {self.provided}' * bool(self.provided)}"
 
     def shown(self, number: float) -> str:
         """A number as it is printed: shares in per cent, means to four digits."""
@@ -89,6 +94,7 @@ class Estimate:
             "certain": self.certain,
             **({"weighted": True} if self.weighted else {}),
             **({"independent": list(self.independent)} if self.independent else {}),
+            **({"provided": self.provided} if self.provided else {}),
         }
 
 

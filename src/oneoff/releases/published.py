@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.card import card
-from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest, whole_number
+from oneoff.errors import BadValue, Defect, MissingPackage, UnknownColumn, listing, nearest, whole_number
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.releases.amounts import Amounts, added, by_value, mean_of, numbers_of, share_of
@@ -152,7 +152,7 @@ class Published(ABC):
 
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """What these people weigh; only asked where there are weights."""
-        raise NotImplementedError
+        raise Defect(f"weights of {self.form} releases cannot be added up", got=type(self).__name__)
 
     def _of_column(self, name: str) -> Self:
         """The release with the values of one sensitive column, or of several as one, in place of the first."""

@@ -15,6 +15,7 @@ from typing import Any
 from oneoff.releases import Published
 from oneoff.releases.columns import plain, type_name
 from oneoff.table import Attribute
+from oneoff.table.table import MISSING_LABEL
 
 __all__ = ["Task", "tasks_of"]
 
@@ -125,7 +126,8 @@ class _Lines:
             if attribute.kind == "numeric":
                 found[name] = (labels[len(labels) // 4], labels[-1 - len(labels) // 4])
             else:
-                values = [label for label in labels if _tame(str(label))][:1]
+                tame = [label for label in labels if _tame(str(label))]
+                values = sorted(tame, key=lambda label: label == MISSING_LABEL)[:1]
                 found |= {name: values} if values else {}
         return found or None
 

@@ -194,7 +194,8 @@ def _answers(release: Published, people: Table, everybody: Table, queries: Workl
     """[3, query]: how many people it means; what a recipient answers, and who knows the overall distribution only."""
     meant, truth = people_meant(everybody.codes, everybody.values, queries).T
     ours = _answered(release, people, everybody, queries)
-    return np.stack([truth, ours, overall_counts(everybody, queries, meant)])
+    found = np.stack([truth, ours, overall_counts(everybody, queries, meant)])
+    return found if queries.question is None else np.stack([np.bincount(queries.question, each) for each in found])
 
 
 def _refuse_other(release: Published, table: Table) -> None:
