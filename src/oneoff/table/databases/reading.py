@@ -86,8 +86,8 @@ def _relation(url: DatabaseUrl, session: Session) -> str:
 
 
 def _shortest(tables: dict[str, str]) -> list[str]:
-    """Each table once, by the shorter of its names."""
+    """Each table once, by the shorter of its names; those that need no schema come first."""
     names: dict[str, str] = {}
     for name in sorted(tables, key=len, reverse=True):
         names[tables[name]] = name
-    return sorted(names.values())
+    return sorted(names.values(), key=lambda name: ("." in name, name))

@@ -6,6 +6,7 @@ types of all values are counted first, and a row of values of the types that wer
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -42,15 +43,16 @@ _KINDS = {
     "text": _Kind("CAST({} AS TEXT)", "''", pa.string()),
     "blob": _Kind("{}", "x''", pa.binary()),
 }
-_COUNTED = """
-    coalesce(sum(typeof({0}) = 'integer'), 0), coalesce(sum(typeof({0}) = 'real'), 0),
-    coalesce(sum(typeof({0}) = 'text' AND {0} <> ''), 0), coalesce(sum(typeof({0}) = 'blob'), 0),
-    coalesce(min({0} IN (0, 1)), 1),
-    coalesce(sum({0} <> '' AND date({0}) IS NOT {0}), 0),
-    coalesce(sum({0} <> '' AND (strftime('%Y-%m-%d %H:%M:%S', {0}) IS NOT replace(substr({0}, 1, 19), 'T', ' ')
-                  OR length({0}) <> 19 AND {0} NOT GLOB '???????????????????.[0-9]*' OR length({0}) > 26)), 0)
-"""
-_EACH = 7  # numbers of a column
+# What is counted of columns that might be more than the types of their values say: cases that speak against it.
+_AGAINST = {
+    "number": "sum(typeof({0}) = 'text' AND {0} <> '')",
+    "boolean": "sum({0} NOT IN (0, 1))",
+    "date": "sum({0} <> '' AND (length({0}) <> 10 OR date({0}) IS NOT {0}))",
+    "timestamp": """sum({0} <> '' AND (
+        length({0}) NOT BETWEEN 19 AND 26 OR length({0}) > 19 AND {0} NOT GLOB '???????????????????.[0-9]*'
+        OR strftime('%Y-%m-%d %H:%M:%S', {0}) IS NOT replace(substr({0}, 1, 19), 'T', ' ')))""",
+}
+_DAY, _TIME = re.compile(r"\d{4}-\d\d-\d\d"), re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d.*")
 
 
 def start(url: DatabaseUrl, *, write: bool, sparing: bool) -> Session:
@@ -90,13 +92,41 @@ class _Sqlite(Adbc):
 
     def _kinds(self, relation: str, names: Sequence[str]) -> list[str]:
         declared = self._declared(relation)
-        counted = ", ".join(_COUNTED.format(quoted(name)) for name in names)
-        numbers = self.rows(f"SELECT {counted} FROM {relation}")[0]
-        places = range(0, _EACH * len(names), _EACH)
+        stored = self._each("group_concat(DISTINCT typeof({0}))", relation, names)
+        types = [set((found or "null").split(",")) - {"null"} for found in stored]
+        texts = [name for name, found in zip(names, types, strict=True) if found == {"text"}]
+        first = dict(zip(texts, self._first_texts(relation, texts), strict=True))
         return [
-            _kind(declared.get(name, ""), *numbers[place : place + _EACH])
-            for name, place in zip(names, places, strict=True)
+            self._kind(relation, name, found, declared.get(name, ""), first.get(name, ""))
+            for name, found in zip(names, types, strict=True)
         ]
+
+    def _each(self, asked: str, relation: str, names: Sequence[str]) -> tuple[Any, ...]:
+        """An aggregate of each column."""
+        wanted = ", ".join(asked.format(quoted(name)) for name in names)
+        return self.rows(f"SELECT {wanted} FROM {relation}")[0] if names else ()
+
+    def _first_texts(self, relation: str, names: Sequence[str]) -> tuple[str, ...]:
+        """Of each column a text that is not empty: where it is no date, the column has none."""
+        wanted = ", ".join(
+            f"(SELECT {quoted(each)} FROM {relation} WHERE {quoted(each)} <> '' LIMIT 1)" for each in names
+        )
+        return tuple(text or "" for text in self.rows(f"SELECT {wanted}")[0]) if names else ()
+
+    def _kind(self, relation: str, name: str, types: set[str], declared: str, first: str) -> str:
+        """What a column is: by the types of its values, by what all texts are, and by how truth values are declared."""
+
+        def is_all(what: str) -> bool:
+            return not self._each(_AGAINST[what], relation, [name])[0]
+
+        if "blob" in types:
+            return "blob"
+        if types & {"integer", "real"} and ("text" not in types or is_all("number")):
+            truth = declared.startswith("BOOL") and "real" not in types and is_all("boolean")
+            return "boolean" if truth else "real" if "real" in types else "integer"
+        if _DAY.fullmatch(first) and is_all("date"):
+            return "date"
+        return "timestamp" if _TIME.fullmatch(first) and is_all("timestamp") else "text"
 
     def _declared(self, relation: str) -> Mapping[str, str]:
         known = {quoted_name: name for name, quoted_name in self.tables().items()}
@@ -110,20 +140,6 @@ class _Sqlite(Adbc):
         columns = ", ".join(f"{quoted(field.name)} {_declaration(field.type)}" for field in batches.schema)
         self.run(f"CREATE TABLE {quoted(name)} ({columns})")
         self.ingest(name, batches, "append")
-
-
-def _kind(
-    declared: str, integers: int, reals: int, texts: int, blobs: int, truths: int, no_days: int, no_times: int
-) -> str:
-    """What a column is: by the types of its values, by what all texts are, and for truth values as it was declared."""
-    if blobs:
-        return "blob"
-    if not texts and (integers or reals):
-        truth = declared.startswith("BOOL") and not reals and truths
-        return "boolean" if truth else "real" if reals else "integer"
-    if texts and not integers and not reals:
-        return "date" if not no_days else "timestamp" if not no_times else "text"
-    return "text"
 
 
 def _converted(reader: pa.RecordBatchReader, names: Sequence[str], types: Sequence[Any]) -> pa.RecordBatchReader:
