@@ -21,7 +21,7 @@ from oneoff.table.made import is_word
 from oneoff.table.orders import declared_as
 from oneoff.table.paths import exists, is_file, is_folder, is_many
 
-__all__ = ["Job", "original_of", "read_job"]
+__all__ = ["Job", "job_of", "original_of", "read_job"]
 
 _PATHS = ("input", "output", "seed_file")
 _SEEDS = ("seed", "seed_file")
@@ -141,14 +141,21 @@ def original_of(
 
     reading   how to read it, where that is not as the job did
     """
+    job = job_of(folder, release, table, reading)
+    return None if job is None or (table is None and not _is_there(job.input)) else job.read_table()
+
+
+def job_of(
+    folder: Path, release: Published, table: str | None = None, reading: Mapping[str, Any] | None = None
+) -> Job | None:
+    """The job a release was made by, or what says how to read the table that is given."""
     from oneoff.releases.folder import release_folder
 
     given = {"input": table, **(reading or {})}
     path = release_folder(folder) / "private" / "job.toml"
     if path.is_file():
-        job = read_job(str(path), given)
-        return job.read_table() if table is not None or _is_there(job.input) else None
-    return None if table is None else read_job(None, _with(_columns(release, _said(given)), given)).read_table()
+        return read_job(str(path), given)
+    return None if table is None else read_job(None, _with(_columns(release, _said(given)), given))
 
 
 def _is_there(source: str) -> bool:

@@ -46,10 +46,8 @@ def joined(release: InParts, parts: Sequence[Verdict], more: Sequence[str] = ())
 
     more   what else speaks against them
     """
-    first = people_before(release.described).tolist()
-    whole = whole_verdict([_numbered(each, before) for each, before in zip(parts, first, strict=True)])
+    whole = whole_verdict(parts, people_before(release.described), release.shown)
     problems = (*([] if release.prior_fits else [_OTHER_PRIOR]), *_problems(parts), *more)
-    whole = _of_all_records(release, whole)
     return replace(whole, problems=problems, holds=whole.holds and not problems)
 
 
@@ -66,24 +64,8 @@ def _problems(parts: Sequence[Verdict]) -> list[str]:
     return [*everywhere, *single]
 
 
-def _numbered(verdict: Verdict, first: int) -> Verdict:
-    """With the published numbers of groups."""
+def audit_of_parts(release: InParts, parts: Sequence[Verdict], model: Model, more: Sequence[str] = ()) -> Verdict:
+    """The verdict on a release whose parts were judged elsewhere, beside the rows of their people."""
+    from oneoff.audit.kinds import about_method
 
-    def moved(witness: Any) -> Any:
-        published = witness.place in ("group", "bucket", "cell") and witness.subject != "odds" and not witness.shown
-        return replace(witness, group=witness.group + first) if published else witness
-
-    parts = tuple(replace(part, witness=moved(part.witness)) for part in verdict.parts)
-    return replace(verdict, parts=parts, witness=moved(verdict.witness))
-
-
-def _of_all_records(release: InParts, verdict: Verdict) -> Verdict:
-    """Where a crowd are everybody, or all records that show a value, it is not that of one part."""
-
-    def counted(witness: Any) -> Any:
-        if witness.subject == "odds":  # noise of all counts is alike
-            return replace(witness, people=release.rows)
-        return replace(witness, people=int(release.shown[witness.group])) if witness.shown else witness
-
-    parts = tuple(replace(part, witness=counted(part.witness)) for part in verdict.parts)
-    return replace(verdict, parts=parts, witness=counted(verdict.witness))
+    return replace(about_method(joined(release, parts, more), release), persons=release.persons)

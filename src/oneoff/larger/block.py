@@ -65,7 +65,7 @@ class Part:
     """What came of a block; files by the name that they will have: where they are now, and their hash.
 
     shown     rows that show each sensitive value, or what noisy counts of it add up to
-    answers   [3, query]: people meant, what a recipient answers, people with those quasi-identifiers
+    answers   [4, query]: see `answers_of_part`
     """
 
     block: int
@@ -110,7 +110,7 @@ class Work:
             described=describe(release),
             files=files,
             columns=columns,
-            private=self._links(release, rows, block),
+            private=self._private(release, rows, block),
             shown=release.shown_counts(),
             verdict=verdict.without_people(),
             utility=blurred(release, table),
@@ -154,13 +154,14 @@ class Work:
         with path.open("rb") as file:
             return str(path), hashlib.file_digest(file, "sha256").hexdigest(), tuple(writer.schema.names)
 
-    def _links(self, release: Published, rows: pa.Table, block: int) -> dict[str, str]:
-        """Which record is whose: the file and the row of every person, where the engine knows them."""
-        if release.links is None:
-            return {}
-        columns = {"file": rows[PLACE[0]], "row": rows[PLACE[1]], "record": pa.array(release.links)}
-        name = part_name("links.parquet", block)
-        return {name: self._write(name, [pa.table(columns)])[0]}
+    def _private(self, release: Published, rows: pa.Table, block: int) -> dict[str, str]:
+        """Which record is whose, with the file and the row of every person, where the engine knows them; and how the
+        part came about."""
+        files = release.private_files()
+        if release.links is not None:
+            columns = {"file": rows[PLACE[0]], "row": rows[PLACE[1]], "record": pa.array(release.links)}
+            files = {**files, "links.parquet": pa.table(columns)}
+        return {own: self._write(own, [files[name]])[0] for name in files for own in (part_name(name, block),)}
 
 
 def _refuse_block(table: Table, model: Model) -> None:

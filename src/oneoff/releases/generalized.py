@@ -10,7 +10,7 @@ A release without groups has no tallies: each record has a box of its own, and b
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -274,7 +274,7 @@ class Generalized(Published):
             return {}
         return {"graph.parquet": pa.table({"record": self.graph.record, "person": self.graph.member})}
 
-    def with_private(self, private: Path) -> Generalized:
+    def with_private(self, private: Path, named: Callable[[str], str] = str) -> Generalized:
         """A release without groups cannot be judged without its graph; one with groups has nothing of its own."""
         if self.group is not None or self.links is None:
             return self

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,7 +25,6 @@ from oneoff.releases.parts import part_name, people_before, prior_of, tables_of
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import Places, has_private, missing, read_places
 from oneoff.releases.published import Published
-from oneoff.table import Table
 from oneoff.table.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ class _Memory:
     waiting: dict[Any, Question] = field(default_factory=dict)
     depth: int = 0
 
+    def __reduce__(self) -> tuple[type[_Memory], tuple[()]]:
+        """Whoever gets a copy in another process reads for itself."""
+        return _Memory, ()
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class InParts(Published):
@@ -69,15 +73,14 @@ class InParts(Published):
     files      the folder, and what release.json says
     shown      [value]: records of all parts that show it; noisy counts of it
     private    the other half, where it is there and was asked for
-    original   private: makes the people of a part in the order of its links, where the table is at hand
     """
 
     form: ClassVar[str] = "in_parts"
+    has_records: ClassVar[bool] = False
 
     files: PartFiles
     shown: Ints
     private: Path | None = None
-    original: Callable[[int], Table] | None = None
     _memory: _Memory = field(default_factory=_Memory)
 
     @property
@@ -147,7 +150,7 @@ class InParts(Published):
         self._memory.compared.add(number)
         return made
 
-    def with_private(self, private: Path) -> InParts:
+    def with_private(self, private: Path, named: Callable[[str], str] = str) -> InParts:
         """With the other half, where it is there. One that lacks a file is damaged."""
         if not has_private(private):
             return self
@@ -156,6 +159,12 @@ class InParts(Published):
             if not path.is_file():
                 raise missing(path)
         return replace(self, private=private, _memory=_Memory())
+
+    def steward_part(self, number: int, places: Places) -> Published:
+        """A part with what the private half says of it, for people in the order of these places."""
+        assert self.private is not None
+        linked = replace(self.part(number), links=places.record)
+        return linked.with_private(self.private, partial(part_name, part=number))
 
     def places(self, number: int) -> Places | None:
         """Whose records a part has, where the private half says it."""

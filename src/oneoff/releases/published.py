@@ -74,6 +74,7 @@ class Published(ABC):
     form: ClassVar[str]
     linked: ClassVar[bool] = True  # does everybody have a record, which the private half knows?
     measured_in_table: ClassVar[bool] = False  # is loss how far values moved in the table, along its hierarchies?
+    has_records: ClassVar[bool] = True  # of its own, in one piece?
     at_once: ClassVar[int] = 1  # questions that are asked together where one leads to the next
 
     method: str
@@ -174,8 +175,8 @@ class Published(ABC):
         """How the release came about, for the steward only; who is who is kept in any case."""
         return {}
 
-    def with_private(self, private: Path) -> Self:
-        """The release with what `private_files` wrote."""
+    def with_private(self, private: Path, named: Callable[[str], str] = str) -> Self:
+        """The release with what `private_files` wrote; `named` says what a file of a part is called."""
         return self
 
     def labels_shown(self, j: int) -> npt.NDArray[Any]:
