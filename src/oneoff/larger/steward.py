@@ -14,7 +14,6 @@ import numpy as np
 from oneoff.audit import Verdict, audit
 from oneoff.audit.in_parts import audit_of_parts, judge_part
 from oneoff.audit.kinds import promise_for
-from oneoff.engines.files import named_files
 from oneoff.errors import BadValue, OneoffError
 from oneoff.job import Job, job_of
 from oneoff.larger.beside import Beside, look_beside
@@ -22,6 +21,7 @@ from oneoff.models import Model
 from oneoff.releases import InParts, Published
 from oneoff.table import Table
 from oneoff.table.arrays import Floats
+from oneoff.table.files import named_files
 from oneoff.utility.adding import whole_utility
 from oneoff.utility.loss import Utility, blurred, utility
 from oneoff.utility.standard import answers_of_part, errors_of_parts, standard_queries
