@@ -151,8 +151,8 @@ def measure(engine: str, rows: int, job: str, work: Path, more: Sequence[str] = 
     seed.write_text("1")
     shutil.rmtree(out, ignore_errors=True)
     command = [
-        str(Path(sys.executable).with_name("oneoff")), "anonymize", str(source), "--quasi", ",".join(QUASI), "--sensitive", "salary",
-        "--categorical", ",".join(CATEGORIES), "--guarantee", guarantee, "--method", method, "--engine", engine,
+        str(Path(sys.executable).with_name("oneoff")), "anonymize", str(source), "--quasi", ",".join(QUASI),
+        "--sensitive", "salary", "--categorical", ",".join(CATEGORIES), "--guarantee", guarantee, "--method", method, "--engine", engine,
         "--seed-file", str(seed), "--out", str(out), "--scratch", str(work / "scratch"), "--json", *more,
     ]  # fmt: skip
     figures = run(command, work / "log")
@@ -182,9 +182,30 @@ def page(lines: Sequence[dict[str, Any]]) -> str:
     head = ["engine", "rows", "promise and method", "CPU s", "a million rows", "wall s", "Python GB", "Java GB", "GCP",
             "median error", "groups", "blocks", "digest", ""]  # fmt: skip
     rows = [head, ["---"] * len(head), *(_row(line) for line in lines)]
-    return "\n".join(
-        [__doc__.partition("\n\n")[2].strip().replace("\n", " "), "", *(f"| {' | '.join(row)} |" for row in rows), ""]
-    )
+    what = (__doc__ or "").partition("\n\n")[2].strip()
+    plot = "![CPU seconds and the memory of a Python process, by rows](larger.png)"
+    return "\n".join([what, "", *(f"| {' | '.join(row)} |" for row in rows), "", plot, ""])
+
+
+def growth(lines: Sequence[dict[str, Any]]) -> bytes:
+    """CPU seconds and memory by rows, both axes logarithmic, so that linear growth is a straight line."""
+    import altair
+    import vl_convert
+
+    points = [
+        {"case": f"{line['method']}, {line['engine']}", "rows": line["rows"], "what": what, "figure": line[key]}
+        for line in lines
+        for what, key in (("CPU seconds", "cpu"), ("GB of a Python process", "python_gb"))
+    ]
+    axes = {
+        "x": altair.X("rows:Q", scale=altair.Scale(type="log"), title="people"),
+        "y": altair.Y("figure:Q", scale=altair.Scale(type="log"), title=None),
+        "color": altair.Color("case:N", title=None),
+    }
+    chart = altair.Chart(altair.Data(values=points)).mark_line(point=True).encode(**axes)
+    chart = chart.properties(width=300, height=240).facet(facet=altair.Facet("what:N", title=None))
+    png: bytes = vl_convert.vegalite_to_png(chart.resolve_scale(y="independent").to_dict(), scale=2)
+    return png
 
 
 def _row(line: dict[str, Any]) -> list[str]:
