@@ -152,7 +152,8 @@ def measure(engine: str, rows: int, job: str, work: Path, more: Sequence[str] = 
     shutil.rmtree(out, ignore_errors=True)
     command = [
         str(Path(sys.executable).with_name("oneoff")), "anonymize", str(source), "--quasi", ",".join(QUASI),
-        "--sensitive", "salary", "--categorical", ",".join(CATEGORIES), "--guarantee", guarantee, "--method", method, "--engine", engine,
+        "--sensitive", "salary",
+        "--categorical", ",".join(CATEGORIES), "--guarantee", guarantee, "--method", method, "--engine", engine,
         "--seed-file", str(seed), "--out", str(out), "--scratch", str(work / "scratch"), "--json", *more,
     ]  # fmt: skip
     figures = run(command, work / "log")
