@@ -57,13 +57,13 @@ def added(parts: Sequence[Estimate], most: float | None = None) -> Estimate:
     raw, low, high = (math.fsum(getattr(each, name) for each in parts) for name in ("raw", "low", "high"))
     errors = [each.error for each in parts]
     error = None if None in errors else math.fsum(each or 0.0 for each in errors)
-    if error is not None:
+    certain, weighted = all(each.certain for each in parts), any(each.weighted for each in parts)
+    if error is not None and not certain:
         low, high = max(raw - CONFIDENCE * error, low), min(raw + CONFIDENCE * error, high)
     if most is not None:
         low, high = min(low, most), min(high, most)
     low, high = min(low, high), max(low, high)
     names = tuple(dict.fromkeys(name for each in parts for name in each.independent))
-    certain, weighted = all(each.certain for each in parts), any(each.weighted for each in parts)
     provided = next((each.provided for each in parts if each.provided), "")
     return Estimate(min(max(raw, low), high), raw, error, low, high, certain, weighted, names, provided=provided)
 
@@ -153,9 +153,11 @@ def share_of(inside: Estimate, others: Estimate) -> Estimate:
     low, high = _part(inside.low, others.high), _part(inside.high, others.low)
     if inside.error is not None and others.error is not None:
         error = ((1 - part) * inside.error + part * others.error) / whole
+    certain = inside.certain and others.certain
+    if error is not None and not certain:
         low, high = max(part - CONFIDENCE * error, 0.0), min(part + CONFIDENCE * error, 1.0)
     names = tuple(dict.fromkeys((*inside.independent, *others.independent)))
-    made = Estimate(min(max(part, low), high), raw, error, low, high, inside.certain and others.certain)
+    made = Estimate(min(max(part, low), high), raw, error, low, high, certain)
     provided = inside.provided or others.provided
     return replace(made, weighted=inside.weighted, independent=names, provided=provided, quantity="share")
 

@@ -26,7 +26,7 @@ class Estimate:
     raw         before it was put between these: unbiased, so sums of many of these are too
     error       standard error; None where the spread inside a record's ranges is not known
     low, high   an interval for the true number: certain for generalized records, 95 % otherwise
-    certain     is it?
+    certain     is it? Where there is a standard error as well, `likely` is narrower
     weighted    weights were added up, not people
     independent   columns that were taken to have nothing to do with each other inside a cell; the interval holds
                 however they go together
@@ -56,10 +56,21 @@ class Estimate:
     def __repr__(self) -> str:
         return f"<{self.sentence()}>"
 
+    @property
+    def likely(self) -> tuple[float, float]:
+        """The interval of 95 %, which is inside the certain one where both are known."""
+        if not self.certain or self.error is None:
+            return self.low, self.high
+        reach = CONFIDENCE * self.error
+        return max(self.count - reach, self.low), min(self.count + reach, self.high)
+
     def sentence(self) -> str:
         sure = "certainly" if self.certain else "with 95 % confidence"
         about = f"about {self.shown(self.count)}{self._unit()}"
         between = f"{sure} between {self.shown(self.low)} and {self.shown(self.high)}"
+        if self.likely != (self.low, self.high):
+            low, high = map(self.shown, self.likely)
+            between = f"with 95 % confidence between {low} and {high}, {between}"
         if self.independent:
             names = " and ".join(map(repr, self.independent))
             return (
@@ -92,6 +103,7 @@ class Estimate:
             "low": self.low,
             "high": self.high,
             "certain": self.certain,
+            **({"likely": list(self.likely)} if self.certain and self.error is not None else {}),
             **({"weighted": True} if self.weighted else {}),
             **({"independent": list(self.independent)} if self.independent else {}),
             **({"provided": self.provided} if self.provided else {}),

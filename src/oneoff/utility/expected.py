@@ -57,7 +57,7 @@ def expected_errors(release: Published) -> tuple[Expected, ...]:
         some = [answers[i] for i in np.flatnonzero(sizes == size).tolist()]
         if len(some) >= _ENOUGH:
             error = float(np.median([_relative(each) for each in some]))
-            found.append(Expected(10**size, len(some), error, some[0].certain))
+            found.append(Expected(10**size, len(some), error, some[0].error is None))
     return tuple(found)
 
 
