@@ -20,7 +20,18 @@ from oneoff.utility.loss import check_domains
 from oneoff.utility.modelling import MODELS, ModelUtility, model_utility, target_of
 from oneoff.utility.workloads import Asking, workload_errors
 
-__all__ = ["HELD_OUT", "Comparison", "Run", "Terms", "asked_of", "compare", "method_of", "methods_for", "run"]
+__all__ = [
+    "HELD_OUT",
+    "Comparison",
+    "Comparisons",
+    "Run",
+    "Terms",
+    "asked_of",
+    "compare",
+    "method_of",
+    "methods_for",
+    "run",
+]
 
 HELD_OUT = 0.2  # of the people, where some are needed and nobody says how many
 
@@ -88,12 +99,30 @@ class Comparison:
     def _repr_html_(self) -> str:
         if self.refused:
             return card(self.label, [("refused", self.refused)])
-        hidden = ("method", "options", "refused", "count_error")
-        rows = [(name, what) for name, what in self.as_dict().items() if name not in hidden and what is not None]
+        hidden = ("method", "options", "refused", "count_error", "unreachable")
+        rows = [(name, what) for name, what in self.as_dict().items() if name not in hidden and what not in (None, "")]
         return card(self.label, [(name, f"{what:.4g}" if isinstance(what, float) else what) for name, what in rows])
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+class Comparisons(list[Comparison]):
+    """A line for each run; shows itself as the table and the sentences that the command line prints."""
+
+    def lines(self) -> list[str]:
+        from oneoff.report.comparison import comparison_lines
+
+        return comparison_lines([each.as_dict() for each in self], self._promises)
+
+    def _repr_html_(self) -> str:
+        from oneoff.report.comparison import comparison_card
+
+        return comparison_card([each.as_dict() for each in self], self._promises)
+
+    @property
+    def _promises(self) -> str:
+        return ", ".join(dict.fromkeys(each.guarantee for each in self))
 
 
 class Run(NamedTuple):
@@ -147,7 +176,7 @@ def compare(
     model: str = "trees",
     workload: str | Asking | None = None,
     report: Callable[[str, float], None] | None = None,
-) -> list[Comparison]:
+) -> Comparisons:
     """Run methods on a table for a promise, or for each of several; nothing is written.
 
     guarantee   the promise, e.g. "beta-likeness:3"; seed: for repeatable runs; report: is told what is being done
@@ -172,7 +201,7 @@ def compare(
         asking=asked_of(workload),
         max_suppressed=max_suppressed,
     ).checked(table)
-    chosen = [*_crossed(table, _several(guarantee), methods, most_rows), *map(_run_of, runs)]
+    chosen = _each_once([*_crossed(table, _several(guarantee), methods, most_rows), *map(_run_of, runs)])
     if not chosen:
         raise BadValue("there is nothing to compare", allowed="a guarantee, or runs such as 'mondrian k-anonymity:10'")
     found = []
@@ -180,7 +209,12 @@ def compare(
         if report is not None:
             report(each.method, done / len(chosen))
         found.append(run(table, each, terms))
-    return found
+    return Comparisons(found)
+
+
+def _each_once(runs: Sequence[Run]) -> list[Run]:
+    """The same method for the same promise is no comparison."""
+    return list({(each.method, *sorted(each.options.items()), each.model.spec()): each for each in runs}.values())
 
 
 def asked_of(workload: str | Asking | None) -> Asking | None:
