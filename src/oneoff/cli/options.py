@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from oneoff.cli.output import notify
 from oneoff.errors import BadValue
 
 if TYPE_CHECKING:
@@ -365,9 +366,12 @@ def na_texts(text: str | None) -> list[str]:
 def read_columns(
     source: str, rows: int | None, encoding: str, delimiter: str | None, decimal: str | None, na: str | None
 ) -> Any:
-    """All columns of a file, without roles."""
+    """All columns of a file or of a table in a database, without roles."""
+    from oneoff.table.databases.url import database_url, is_url, warnings_of
     from oneoff.table.read import read_frame
 
+    for notice in warnings_of(database_url(source)) if is_url(source) else ():
+        notify(notice)
     return read_frame(
         source, rows=rows, encoding=encoding, delimiter=delimiter, na=na_texts(na), decimal=decimal or "."
     )

@@ -81,9 +81,10 @@ TYPES = {
     ),
     "postgresql": (
         "CREATE TYPE mood AS ENUM ('low', 'high')",
-        "CREATE TABLE t (small smallint, big bigint, huge numeric, f float8, n numeric(8, 2), w numeric(8), t text, "
+        "CREATE DOMAIN whole AS numeric CHECK (value > 0)",
+        "CREATE TABLE t (small smallint, big bigint, huge whole, f float8, n numeric(8, 2), w numeric(8), t text, "
         "b boolean, d date, s timestamp, e mood, u uuid, c char(4))",
-        "INSERT INTO t VALUES (1, 5000000000, 7.00, 0.25, 12.50, 3, 'é', true, '2020-02-29', '2020-02-29 01:02:03', "
+        "INSERT INTO t VALUES (1, 5000000000, 7, 0.25, 12.50, 3, 'é', true, '2020-02-29', '2020-02-29 01:02:03', "
         "'low', '5b30857f-0bfa-48b5-ac0b-5c64e28078d1', 'ab')",
         "INSERT INTO t (small) VALUES (NULL)",
     ),

@@ -28,6 +28,14 @@ _TABLES = """
     WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
     ORDER BY 1, 2
 """
+_TYPES = """
+    WITH RECURSIVE base AS (
+        SELECT oid AS given, typname, typtype, typbasetype FROM pg_type WHERE oid IN ({})
+        UNION ALL
+        SELECT base.given, made.typname, made.typtype, made.typbasetype
+        FROM base JOIN pg_type AS made ON made.oid = base.typbasetype WHERE base.typtype = 'd'
+    ) SELECT given::int8, typname::text FROM base WHERE typtype <> 'd'
+"""
 
 
 def start(url: DatabaseUrl, *, write: bool, sparing: bool) -> Session:
@@ -62,10 +70,7 @@ class _PostgreSql(Adbc):
         return f"({query.strip().rstrip(';')}\n) AS given"
 
     def columns(self, relation: str) -> tuple[str, ...]:
-        return tuple(self._described(relation).names)
-
-    def _described(self, relation: str) -> pa.Schema:
-        return self.schema(f"SELECT * FROM {relation}")
+        return tuple(self.schema(f"SELECT * FROM {relation}").names)
 
     def schema(self, sql: str) -> pa.Schema:
         """What a statement would bring, as the server says without running it."""
@@ -73,36 +78,39 @@ class _PostgreSql(Adbc):
             return cursor.adbc_execute_schema(sql)
 
     def batches(self, relation: str, names: Sequence[str], rows: int | None) -> pa.RecordBatchReader:
-        described = self._described(relation)
-        kinds = {name: _kind(described.field(name)) for name in names}
+        kinds = dict(zip(names, self._kinds(relation, names), strict=True))
         refuse_endless(lambda sql: self.rows(sql)[0], relation, [name for name in names if kinds[name] in _DATES])
-        decimals = {name: self._digits(relation, described.field(name)) for name in names if kinds[name] == "numeric"}
+        decimals = {name: self._digits(relation, name) for name in names if kinds[name] == "numeric"}
         wanted = ", ".join(_column(name, kinds[name], decimals) for name in names)
         limit = "" if rows is None else f" LIMIT {rows:d}"
         reader = self.stream(f"SELECT {wanted} FROM {relation}{limit}", {})
         return _with_decimals(reader, {name: found for name, found in decimals.items() if found is not None})
 
-    def _digits(self, relation: str, field: Any) -> tuple[int, int] | None:
+    def _kinds(self, relation: str, names: Sequence[str]) -> list[str]:
+        """The types of columns by their names in pg_type, of a domain what it is made of; no row is read for it."""
+        wanted = ", ".join(f"pg_typeof(given.{quoted(name)})::oid::int8" for name in names)
+        (numbers,) = self.rows(
+            f"SELECT {wanted} FROM (SELECT 1) AS one LEFT JOIN (SELECT * FROM {relation} LIMIT 0) AS given ON true"
+        )
+        named = dict(self.rows(_TYPES.format(", ".join(map(str, numbers)))))
+        return [named[number] for number in numbers]
+
+    def _digits(self, relation: str, name: str) -> tuple[int, int] | None:
         """How many digits a numeric has, all and behind the point; None where it has what only a float has."""
-        typmod = int((field.metadata or {}).get(b"POSTGRESQL:typmod", b"-1")) - 4
-        fits = typmod >= 0 and typmod & 0x7FF <= typmod >> 16 <= _DIGITS
-        declared = (typmod >> 16, typmod & 0x7FF) if fits else None
-        name = quoted(field.name)
-        finite = f"{name} NOT IN ('NaN', 'Infinity', '-Infinity')"
-        before = f"max(length(trunc(abs({name}))::text)) FILTER (WHERE {finite})"
-        behind = f"max(scale(trim_scale({name}))) FILTER (WHERE {finite})"
-        (whole, digits, odd), *_ = self.rows(f"SELECT {before}, {behind}, bool_or(NOT {finite}) FROM {relation}")
+        column = quoted(name)
+        finite = f"{column} NOT IN ('NaN', 'Infinity', '-Infinity')"
+        before = f"max(length(trunc(abs({column}))::text)) FILTER (WHERE {finite})"
+        behind = f"max(scale({column})) FILTER (WHERE {finite})"
+        ((whole, digits, odd),) = self.rows(f"SELECT {before}, {behind}, bool_or(NOT {finite}) FROM {relation}")
         if odd:
             return None
-        if declared is not None:
-            return declared
         found = (whole or 1) + (digits or 0), digits or 0
         if found[0] > _DIGITS:
             raise BadValue(
-                f"column {field.name!r} has numbers with too many digits",
+                f"column {name!r} has numbers with too many digits",
                 allowed=f"numeric with at most {_DIGITS} digits",
                 got=f"{found[0]} digits",
-                hint=f"ask for the table by a query, with CAST({field.name} AS float8) AS {field.name}",
+                hint=f"ask for the table by a query, with CAST({name} AS float8) AS {name}",
             )
         return found
 
@@ -113,11 +121,6 @@ class _PostgreSql(Adbc):
                 f"the name {long!r} is too long", allowed=f"at most {_NAME} bytes", got=f"{len(long.encode())}"
             )
         self.ingest(name, batches, "create")
-
-
-def _kind(field: Any) -> str:
-    """The name of its type on the server."""
-    return (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()  # type: ignore[no-any-return]
 
 
 def _column(name: str, kind: str, decimals: dict[str, tuple[int, int] | None]) -> str:

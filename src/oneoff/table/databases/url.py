@@ -35,6 +35,7 @@ _SERVER = re.compile(
     r"(?P<place>(?:\[[0-9A-Fa-f:.]*\]|[^:@/?\[\],])*(?::\d+)?(?:,[^:@/?,]*(?::\d+)?)*(?:/[^@/?]*)?)(?:\?(?P<asked>.*))?",
     re.DOTALL,
 )
+_NAME = re.compile(r"[a-z_]+")  # of a setting
 _SECRET = ("password", "sslpassword")
 _EXAMPLES = "duckdb:FILE?table=NAME, sqlite:///FILE?table=NAME, postgresql://USER@HOST/DATABASE?table=NAME"
 _SEEN = (
@@ -166,6 +167,8 @@ def _of_server(kind: str, rest: str) -> DatabaseUrl:
     if found is None:  # what is shown of it might be part of a password
         raise _misread(kind, f"{kind}://USER@HOST:PORT/DATABASE?table=NAME", _ENCODED)
     settings = list(_settings(found["asked"] or ""))
+    if not all(_NAME.fullmatch(name) for name, _ in settings):
+        raise _misread(kind, "settings of libpq, table and query", f"in a query write & as %26; {_ENCODED}")
     if any("\0" in text for setting in settings for text in setting):
         raise _misread(kind, "no NUL", "take it out")
     secrets = [("password", unquote(found["password"]))] if found["password"] is not None else []
