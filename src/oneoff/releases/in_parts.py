@@ -159,9 +159,17 @@ class InParts(Published):
             memory.parts[number] = self._read(number)
         return memory.parts[number]
 
+    def some(self, numbers: Sequence[int]) -> Published:
+        """Some parts as one release, with the prior of all."""
+        return self.files.some(numbers, self._values, self.error_of_all)
+
+    @property
+    def _values(self) -> dict[str, npt.NDArray[Any]]:
+        return {attribute.name: attribute.labels for attribute in self.quasi}
+
     def _read(self, number: int) -> Published:
-        values = {attribute.name: attribute.labels for attribute in self.quasi}
-        made = self.files.read(number, values, self.error_of_all, compare=number not in self._memory.compared)
+        compare = number not in self._memory.compared
+        made = self.files.read(number, self._values, self.error_of_all, compare=compare)
         self._memory.compared.add(number)
         return made
 
