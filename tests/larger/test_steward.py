@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from oneoff import inspection, read_table
 from oneoff.engines.waist import Workers
 from oneoff.errors import BadValue, OneoffError
 from oneoff.job import job_of
+from oneoff.laboratory import attack_files
 from oneoff.larger import beside
 from oneoff.larger.steward import Judging, look_beside
 from oneoff.releases import InParts
@@ -216,3 +218,33 @@ def test_a_table_as_text_is_read_as_it_was(tmp_path: Path) -> None:
     rows = in_files(people(600), tmp_path / "rows", 2, "csv")
     out = released("bucketized", tmp_path, rows)
     assert inspection.audit_folder(out, str(rows)).holds
+
+
+# --- attacks
+
+
+def test_attacks_look_at_parts_that_are_drawn(kind: str, releases: dict[str, Path], original: Path) -> None:
+    found = attack_files(releases[kind], str(original), ["learned", "skewness"], most=600, seed=3)
+    said = found.remarks[0]
+    assert re.search(r"looked at [0-9,]+ of 2,500 people, in [12] of \d parts", said), said
+    assert found.findings
+    again = attack_files(releases[kind], str(original), ["learned", "skewness"], most=600, seed=3)
+    assert found.as_dict() == again.as_dict()
+
+
+def test_attacks_on_all_parts_are_those_on_the_whole(releases: dict[str, Path], original: Path) -> None:
+    own = attack_files(releases["generalized"], str(original), ["skewness", "homogeneity"])
+    whole = oneoff.load_release(releases["generalized"])
+    assert isinstance(whole, InParts)
+    table = read_table(people(PEOPLE), **SAMPLE_ROLES)
+    known = oneoff.attack(whole.whole(), table, ["skewness", "homogeneity"])
+    for one, other in zip(own, known, strict=True):
+        assert one.rate.share == pytest.approx(other.rate.share, abs=0.02)
+    with pytest.raises(BadValue, match="part by part"):
+        oneoff.attack(whole, table)
+
+
+def test_what_is_attacked_without_the_table_says_what_was_looked_at(releases: dict[str, Path]) -> None:
+    found = attack_files(releases["generalized"], None, ["skewness"], most=600)
+    assert "looked at" in found.remarks[0]
+    assert not found.findings

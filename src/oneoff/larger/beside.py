@@ -117,12 +117,18 @@ def _in_order(places: Places, rows: pa.Table) -> tuple[Ints, int]:
 
 
 def look_beside(
-    release: InParts, job: Job, look: Callable[[Published, Table | None], R], workers: Workers | None = None
+    release: InParts,
+    job: Job,
+    look: Callable[[Published, Table | None], R],
+    workers: Workers | None = None,
+    wanted: Sequence[int] | None = None,
 ) -> Beside[R]:
     """Look at every part beside the rows of its people, in worker processes.
 
-    job   where the table is and how to read it
+    job      where the table is and how to read it
+    wanted   some of the parts
     """
+    numbers = range(release.parts) if wanted is None else wanted
     given = Reading({name: getattr(job, name) for name in _ROLES} | {"rows_are_people": True})
     text = TextFormat(job.encoding, job.delimiter, tuple(job.na), job.decimal)
     with engine("local", workers or Workers()) as running, _scratch(workers) as folder:
@@ -135,18 +141,22 @@ def look_beside(
         stray = running.reduce(coded, Stray(assigned), int.__add__)
         if stray:
             problems = (*problems, f"{stray:,} rows of the table have no record in any part")
-        parts = _looked(running, coded, assigned, Looking(release, header, look), release)
+        parts = _looked(running, coded, assigned, Looking(release, header, look), numbers)
     problems = (*problems, *(f"part {each.part:05}: {each.problem}" for each in parts if each.problem))
     return Beside(header, tuple(parts), problems)
 
 
-def _looked(running: Engine, coded: Any, assigned: Assigned, looking: Looking[R], release: InParts) -> list[Looked[R]]:
+def _looked(
+    running: Engine, coded: Any, assigned: Assigned, looking: Looking[R], numbers: Sequence[int]
+) -> list[Looked[R]]:
     """Every part, those, too, of which no row is in the table."""
-    found = dict(running.blocks(coded, assigned, looking))
-    for number in set(range(release.parts)) - found.keys():
-        rows = int(release.described["parts"][number]["rows"])
-        found[number] = Looked(number, looking.look(release.part(number), None), f"{rows:,} of its people have no row")
-    return [found[number] for number in range(release.parts)]
+    found = dict(running.blocks(coded, assigned, looking, wanted=numbers))
+    for number in set(numbers) - found.keys():
+        part = looking.release.part(number)
+        found[number] = Looked(
+            number, looking.look(part, None), f"{part.rows:,} of its people have no row in the table"
+        )
+    return [found[number] for number in numbers]
 
 
 @contextmanager

@@ -30,10 +30,12 @@ from oneoff.models.adversary import Adversary
 from oneoff.randomness import secret_generator
 from oneoff.releases import Published
 from oneoff.releases.description import describe
+from oneoff.releases.estimate import Estimate
 from oneoff.releases.parts import NUMBERED, part_name
 from oneoff.table import Table
 from oneoff.table.arrays import Floats, Ints
 from oneoff.utility import Utility
+from oneoff.utility.expected import answers_to_expect
 from oneoff.utility.loss import blurred
 from oneoff.utility.standard import answers_of_part
 from oneoff.utility.workload import Workload
@@ -66,6 +68,7 @@ class Part:
 
     shown     rows that show each sensitive value, or what noisy counts of it add up to
     answers   [4, query]: see `answers_of_part`
+    expected  what it says to the questions that the guide of a recipient is made of
     """
 
     block: int
@@ -78,6 +81,7 @@ class Part:
     verdict: Verdict
     utility: Utility
     answers: Floats
+    expected: tuple[Estimate, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +119,7 @@ class Work:
             verdict=verdict.without_people(),
             utility=blurred(release, table),
             answers=answers_of_part(release, table, self.order.queries),
+            expected=answers_to_expect(release),
         )
 
     def _key(self, purpose: str, number: int) -> bytes:

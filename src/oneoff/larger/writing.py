@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneoff.auto import foretold_of
 from oneoff.errors import Defect, PromiseBroken
 from oneoff.larger.block import Order, Part
 from oneoff.larger.header import Header
 from oneoff.larger.run import Run
 from oneoff.releases.description import caps_of
 from oneoff.releases.draft import Draft, appearing
+from oneoff.releases.estimate import together
+from oneoff.releases.in_parts import load_parts, parts_over
+from oneoff.releases.part_files import PartFiles, stamp_of
 from oneoff.releases.parts import merged_description, prior_of
 from oneoff.releases.signature import SIGNATURE, signer
-from oneoff.report.parts import readme_of_parts
+from oneoff.report.guide import guide_of, readme
+from oneoff.utility.expected import expected_errors, expected_from
 
 if TYPE_CHECKING:
     from oneoff.larger.publishing import LargeOutcome, Settings
@@ -40,7 +46,7 @@ def write_parts(
             for name, path in part.private.items():
                 _take(draft, f"private/{name}", path)
         if not broken or settings.even_if_broken:
-            _public(draft, {**described, **({"broken": True} if broken else {})}, parts, settings, outcome)
+            _public(draft, {**described, **({"broken": True} if broken else {})}, parts, settings, header)
     if broken and not settings.even_if_broken:
         return PromiseBroken(
             f"the public half was withheld: {outcome.verdict.sentence().rstrip('.')}",
@@ -68,15 +74,13 @@ def _take(draft: Draft, name: str, path: str) -> None:
     target.chmod(0o600 if name.startswith("private/") else 0o644)
 
 
-def _public(
-    draft: Draft, described: dict[str, Any], parts: Sequence[Part], settings: Settings, outcome: LargeOutcome
-) -> None:
+def _public(draft: Draft, described: dict[str, Any], parts: Sequence[Part], settings: Settings, header: Header) -> None:
     files: dict[str, str] = {}
     for part in parts:
         for name, (path, digest) in part.files.items():
             _take(draft, f"public/{name}", path)
             files[name] = digest
-    page = readme_of_parts(described, parts[0].columns, outcome.utility).encode()
+    page = _guide(draft.folder / "public", {**described, "files": files}, parts, header)
     with draft.file("public/README.md") as file:
         file.write(page)
     files["README.md"] = file.hash()
@@ -86,6 +90,22 @@ def _public(
     if settings.sign is not None:
         with draft.file(f"public/{SIGNATURE}") as file:
             file.write(signer(settings.sign)(content.encode()))
+
+
+def _guide(public: Path, described: dict[str, Any], parts: Sequence[Part], header: Header) -> bytes:
+    """README.md, made of what is in the folder, and of questions that anybody may ask of it."""
+    told = json.loads(json.dumps(described))
+    stamps = {name: stamp_of(public / name) for name in told["files"]}
+    files = PartFiles(public, told, stamps)
+    if told["form"] == "masked" or told.get("columns") == "box":  # not all values of the table are in the files
+        release = load_parts(files)
+        expected = expected_errors(release)
+    else:
+        release = parts_over(files, header.quasi, np.sum([part.shown for part in parts], axis=0))
+        answers = [together(each) for each in zip(*(part.expected for part in parts), strict=True)]
+        expected = expected_from(answers, release.rows)
+    guide = guide_of(release, parts[0].columns, expected, foretold_of(release), ())
+    return readme(guide).encode()
 
 
 def _private(outcome: LargeOutcome, run: Run, settings: Settings, sources: Sequence[str]) -> dict[str, bytes]:

@@ -25,6 +25,7 @@ from oneoff.releases.parts import part_name, people_before, prior_of, tables_of
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import Places, has_private, missing, read_places
 from oneoff.releases.published import Published
+from oneoff.table import Attribute
 from oneoff.table.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from oneoff.releases.features import Columns
     from oneoff.releases.part_files import PartFiles
 
-__all__ = ["InParts", "load_parts"]
+__all__ = ["InParts", "load_parts", "parts_over"]
 
 _PRIOR_IN_FILES = ("tallied", "masked")  # another prior is damage; elsewhere the auditor says so
 _HELD = 2_000_000  # people of the parts that are kept in memory, beside the one that was read last
@@ -105,6 +106,20 @@ class InParts(Published):
         """More, where parts have to be read again for each question."""
         return 1 if self.rows <= _HELD else 15
 
+    def pattern(self, name: str) -> str:
+        return name.replace(".", "-*.", 1)
+
+    @property
+    def epsilon(self) -> float | None:
+        """Of noisy counts."""
+        return self.described.get("epsilon")
+
+    @property
+    def keep(self) -> tuple[Attribute, ...]:
+        """Columns that travel with the sensitive value."""
+        kept: tuple[Attribute, ...] = getattr(self.part(0), "keep", ())
+        return kept
+
     @property
     def prior_fits(self) -> bool:
         """Is the stated prior what the records of all parts say?"""
@@ -144,9 +159,17 @@ class InParts(Published):
             memory.parts[number] = self._read(number)
         return memory.parts[number]
 
+    def some(self, numbers: Sequence[int]) -> Published:
+        """Some parts as one release, with the prior of all."""
+        return self.files.some(numbers, self._values, self.error_of_all)
+
+    @property
+    def _values(self) -> dict[str, npt.NDArray[Any]]:
+        return {attribute.name: attribute.labels for attribute in self.quasi}
+
     def _read(self, number: int) -> Published:
-        values = {attribute.name: attribute.labels for attribute in self.quasi}
-        made = self.files.read(number, values, self.error_of_all, compare=number not in self._memory.compared)
+        compare = number not in self._memory.compared
+        made = self.files.read(number, self._values, self.error_of_all, compare=compare)
         self._memory.compared.add(number)
         return made
 
@@ -297,18 +320,20 @@ class InParts(Published):
 
 def load_parts(files: PartFiles) -> InParts:
     """Look through all parts once, and refuse those that do not belong together."""
-    from oneoff.releases.description import common_of
-
     quasi, shown, error = files.survey()
-    described = dict(files.described)
-    common = common_of(described)
-    made = InParts(
-        **common, quasi=quasi, prior_is_exact=described.get("prior_is", "exact") == "exact", error_of_all=error,
-        files=files, shown=shown,
-    )  # fmt: skip
-    if not made.prior_fits and described["form"] in _PRIOR_IN_FILES:
+    made = replace(parts_over(files, quasi, shown), error_of_all=error)
+    if not made.prior_fits and made.records_form in _PRIOR_IN_FILES:
         raise files.damaged("all parts together", ValueError("the prior in release.json is not that of the records"))
     return made
+
+
+def parts_over(files: PartFiles, quasi: tuple[Attribute, ...], shown: Ints) -> InParts:
+    """The noun, where the values of all parts and what their records show are known."""
+    from oneoff.releases.description import common_of
+
+    common = common_of(dict(files.described))
+    exact = files.described.get("prior_is", "exact") == "exact"
+    return InParts(**common, quasi=quasi, prior_is_exact=exact, files=files, shown=shown)
 
 
 def _as_far(ask: Callable[[], Estimate]) -> Estimate | None:

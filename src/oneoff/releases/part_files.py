@@ -15,6 +15,7 @@ from oneoff.errors import DamagedRelease, OneoffError
 from oneoff.releases.description import described_release, part_of_release
 from oneoff.releases.parts import (
     described_part,
+    described_some,
     described_whole,
     from_numbers,
     part_name,
@@ -73,18 +74,31 @@ class PartFiles:
 
     def whole(self) -> Published:
         """All parts as one release."""
-        before: dict[str, int] = {}
-        pieces: dict[str, list[pa.Table]] = {name: [] for name in tables_of(self.described)}
         try:
-            for part, first in enumerate(people_before(self.described).tolist()):
-                has = self.described["parts"][part]
-                for name, some in pieces.items():
-                    some.append(from_numbers(name, self._frame(name, part), first, has, before))
-                before = {name: before.get(name, 0) + number for name, number in has.items()}
-            frames = {name: pa.concat_tables(some) for name, some in pieces.items()}
+            frames = self._frames(range(self.parts))
             return described_release(_as_shown(described_whole(self.described), frames), frames)
         except (*UNFIT, pa.ArrowException) as problem:
             raise self.damaged("all parts together", problem) from problem
+
+    def some(self, numbers: Sequence[int], values: Mapping[str, npt.NDArray[Any]], error: Floats | None) -> Published:
+        """Some parts as one, with the prior of all."""
+        try:
+            described = described_some(self.described, numbers)
+            return part_of_release(described, self._frames(numbers), values, error)
+        except (*UNFIT, pa.ArrowException) as problem:
+            raise self.damaged("some parts together", problem) from problem
+
+    def _frames(self, numbers: Sequence[int]) -> dict[str, pa.Table]:
+        """The pieces of parts one after the other, with numbers of groups that go on from one to the next."""
+        before: dict[str, int] = {}
+        pieces: dict[str, list[pa.Table]] = {name: [] for name in tables_of(self.described)}
+        first = people_before(self.described)
+        for part in numbers:
+            has = self.described["parts"][part]
+            for name, some in pieces.items():
+                some.append(from_numbers(name, self._frame(name, part), int(first[part]), has, before))
+            before = {name: before.get(name, 0) + number for name, number in has.items()}
+        return {name: pa.concat_tables(some) for name, some in pieces.items()}
 
     def bytes_unpacked(self) -> int:
         """At least what all tables take in memory, by what the files say of themselves."""

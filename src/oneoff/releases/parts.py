@@ -27,6 +27,7 @@ __all__ = [
     "ADDED",
     "NUMBERED",
     "described_part",
+    "described_some",
     "described_whole",
     "from_numbers",
     "merged_description",
@@ -129,6 +130,12 @@ def described_part(described: Mapping[str, Any], part: int) -> dict[str, Any]:
     whole = {name: value for name, value in described.items() if name != "parts"}
     own: dict[str, Any] = described["parts"][part]
     return whole | own | {"files": files}
+
+
+def described_some(described: Mapping[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
+    """Some parts as if they were a release by itself, with the prior of all."""
+    parts = [described["parts"][number] for number in numbers]
+    return described_whole(described) | {name: sum(part[name] for part in parts) for name in parts[0]}
 
 
 def described_whole(described: Mapping[str, Any]) -> dict[str, Any]:

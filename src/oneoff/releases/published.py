@@ -159,6 +159,10 @@ class Published(ABC):
         """The release with the values of one sensitive column, or of several as one, in place of the first."""
         raise BadValue(f"a {self.form} release has one sensitive column", allowed="that one", got=name)
 
+    def pattern(self, name: str) -> str:
+        """What the file of a published table is called, or all pieces of it are."""
+        return name
+
     def public_files(self) -> dict[str, pyarrow.Table]:
         """The published tables by the name of their file."""
         return {"data.parquet": self.to_arrow()}
