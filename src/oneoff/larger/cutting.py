@@ -227,8 +227,7 @@ class _Top(NamedTuple):
         """The cut of every node that has one."""
         found = {node: own[0] for node, own in proposals.items() if own}
         several = [node for node, own in proposals.items() if len(own) > 1]
-        widest = 2 * sum(attribute.size for attribute in self.header.quasi)
-        for some in _in_steps(several, _MOST_COUNTS // (widest * 2 * len(self.header.quasi))):
+        for some in _in_steps(several, _MOST_COUNTS // self._widest()):
             tried = [(node, split) for node in some for split in proposals[node]]
             sides = self._sides(tree, tried)
             people = np.array([_first_side(counts[node], split) for node, split in tried])
@@ -238,6 +237,12 @@ class _Top(NamedTuple):
                 reached = Sides(sides.low[own], sides.high[own], sides.distinct[own])
                 found[node] = proposals[node][self.cutting.best(proposals[node], people[own], size, reached)]
         return found
+
+    def _widest(self) -> int:
+        """About how many numbers are kept of a node while its cuts are compared."""
+        sizes = np.array([attribute.size for attribute in self.header.quasi])
+        of_a_cut = 2 * int(sizes[self.cutting.sets].sum()) + 4 * len(sizes) + int(sizes.max())
+        return 2 * len(sizes) * of_a_cut
 
     def _sides(self, tree: _Tree, tried: Sequence[tuple[int, Split]]) -> Sides:
         sizes = np.array([attribute.size for attribute in self.header.quasi])
