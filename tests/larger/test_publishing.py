@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from oneoff import read_table
 from oneoff.errors import MethodMismatch, UnreachableGuarantee
+from oneoff.larger.content import content_of, joined_content
 from oneoff.mechanisms.uniform import uniform_cut, uniform_pieces
 from oneoff.publish import publish
 from oneoff.table.arrays import offsets
@@ -239,3 +241,23 @@ def test_a_block_that_breaks_the_promise_is_refused_where_values_may_not_decide(
     with pytest.raises(UnreachableGuarantee, match="a block of"):
         published(source, tmp_path / "out", "l-diversity:2", "transversal", most=1000,
                   roles={"quasi": ["age"], "sensitive": "disease"})  # fmt: skip
+
+
+def test_the_content_of_a_table_does_not_depend_on_the_order_of_rows() -> None:
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 50, (1000, 3))
+
+    def of(rows: np.ndarray) -> tuple[int, int]:
+        batches = [pa.record_batch({name: part[:, j] for j, name in enumerate("abc")}) for part in np.split(rows, 4)]
+        found = content_of(batches[0])
+        for batch in batches[1:]:
+            found = joined_content(found, content_of(batch))
+        return found
+
+    swapped = codes.copy()
+    one, other = 3, int(np.flatnonzero((codes[:, 0] != codes[3, 0]) & (codes[:, 1] != codes[3, 1]))[0])
+    swapped[[one, other], 0] = swapped[[other, one], 0]  # every column has the same values as before
+    assert of(codes) == of(codes[rng.permutation(1000)])
+    assert of(codes) != of(swapped)
+    assert of(codes) != of(codes[:, [1, 0, 2]])
+    assert of(codes[:-4]) != of(codes)

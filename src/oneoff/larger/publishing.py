@@ -22,12 +22,14 @@ from oneoff.audit.adding import whole_verdict
 from oneoff.engines.waist import Engine, Frame, TextFormat
 from oneoff.errors import Defect, PromiseBroken
 from oneoff.larger.block import Order, Part, Work
+from oneoff.larger.content import content_of, joined_content
 from oneoff.larger.cutting import Route, cut_blocks
 from oneoff.larger.header import Header, Reading, header_of
 from oneoff.larger.rules import block_size, cutting_for, options_of_whole, refuse_whole_only
 from oneoff.larger.run import Run, beginning
 from oneoff.larger.writing import write_parts
 from oneoff.publish import checked_options, foreseen_of, ordered
+from oneoff.releases.draft import refuse_existing
 from oneoff.table.arrays import Ints
 from oneoff.utility import Utility
 from oneoff.utility.adding import whole_utility
@@ -119,6 +121,7 @@ def publish_large(
 ) -> LargeOutcome:
     """Publish a table in files as a release in parts, in this folder."""
     began, say, told = time.perf_counter(), report or (lambda stage, share: None), warn or (lambda text: None)
+    refuse_existing(folder, settings.overwrite)
     frame = engine.open(source, text)
     header = header_of(engine, frame, reading, lambda share: say("counting values", share))
     for notice in header.notices:
@@ -132,8 +135,9 @@ def publish_large(
         told(notice)
     options = options_of_whole(order.method.name, header, order.model, order.options)
     most = settings.most or block_size(order.method.name, len(header.quasi), settings.memory)
-    with beginning(folder, _digest(header, settings, options, most), settings, told) as run:
-        coded = _coded(engine, frame, header, reading, say)
+    coded = _coded(engine, frame, header, reading, say)
+    digest = _digest(header, engine.reduce(coded, content_of, joined_content), settings, options, most)
+    with beginning(folder, digest, frame.files, settings, told) as run:
         cutting = cutting_for(order.method.name, header, order.model, options, most)
         route, people = cut_blocks(engine, coded, header, cutting, most, lambda share: say("cutting blocks", share))
         against = order.method.stands_against(order.model, order.options)
@@ -176,10 +180,12 @@ def _parts(engine: Engine, coded: Frame, route: Route, work: Work, run: Run, peo
     return parts
 
 
-def _digest(header: Header, settings: Settings, options: Mapping[str, Any], most: int) -> str:
+def _digest(
+    header: Header, content: tuple[int, int] | None, settings: Settings, options: Mapping[str, Any], most: int
+) -> str:
     """What a run is about: another table or another job cannot go on with it. How the table is divided into files is
-    not among it, for nothing depends on that."""
-    found = hashlib.sha256(f"{header.rows} {most}".encode())
+    not among it, for nothing that is drawn depends on that."""
+    found = hashlib.sha256(f"{header.rows} {most} {content}".encode())
     for attribute, margin in zip(header.attributes, header.margins, strict=False):
         found.update(json.dumps([attribute.name, attribute.kind, list(map(str, attribute.labels.tolist()))]).encode())
         found.update(margin.tobytes())

@@ -11,7 +11,7 @@ import hashlib
 import os
 import pickle
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,15 +70,21 @@ def _has_hash(path: Path, digest: str) -> bool:
 
 
 @contextmanager
-def beginning(folder: Path, digest: str, settings: Any, warn: Callable[[str], None]) -> Iterator[Run]:
-    """A new run, or one that was stopped. It is removed when all is well, and stays where something went wrong."""
+def beginning(
+    folder: Path, digest: str, files: Sequence[str], settings: Any, warn: Callable[[str], None]
+) -> Iterator[Run]:
+    """A new run, or one that was stopped. It is removed when all is well, and stays where something went wrong.
+
+    digest   of the table and the job: what is drawn is a function of it, so that no other table is ever drawn for alike
+    files    of the table: links of a run that goes on lead into these
+    """
     refuse_existing(folder, settings.overwrite)
     place = Path(os.path.realpath(folder))
     aside = place.with_name(f".{place.name}.run")
     place.parent.mkdir(parents=True, exist_ok=True)
     if aside.exists():
         if settings.resume:
-            _refuse_other(aside, digest)
+            _refuse_other(aside, digest, files)
         else:
             warn(f"an earlier run to {str(folder)!r} was stopped, and begins anew; --resume would go on with it")
             shutil.rmtree(aside)
@@ -90,6 +96,7 @@ def beginning(folder: Path, digest: str, settings: Any, warn: Callable[[str], No
         seed = int.from_bytes(os.urandom(16), "big") if settings.seed is None else settings.seed
         _write(aside / "seed", f"{seed}".encode())
         _write(aside / "digest", digest.encode())
+        _write(aside / "files", "\n".join(files).encode())
     seed = int((aside / "seed").read_text())
     key = hashlib.sha256(f"{digest} {seed}".encode()).digest()
     yield Run(aside, key, seed)
@@ -101,9 +108,10 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def _refuse_other(aside: Path, digest: str) -> None:
-    known = aside / "digest"
-    if not known.is_file() or known.read_text() != digest:
+def _refuse_other(aside: Path, digest: str, files: Sequence[str]) -> None:
+    known, listed = aside / "digest", aside / "files"
+    same = known.is_file() and known.read_text() == digest
+    if not same or not listed.is_file() or listed.read_text() != "\n".join(files):
         raise BadValue(
             "the run that was stopped is one of another table, promise, method or seed",
             allowed="the same files, options and block size as then",
