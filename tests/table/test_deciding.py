@@ -181,3 +181,14 @@ def test_the_page_names_the_file_and_how_it_is_read(tmp_path: Path) -> None:
     assert last.startswith(f"oneoff anonymize {source} --quasi sex,age_group --sensitive diagnosis")
     assert "--delimiter ';'" in last
     assert "What to run next" in page
+
+
+def test_a_column_of_a_kind_with_private_ones_is_private() -> None:
+    """An abbreviation says nothing, but its values are those of DIABETES and COPD; two values are no kind."""
+    answers, ages = ["yes", "no", "unknown", "no", "no"] * 12, [*range(20, 80)]
+    frame = pl.DataFrame({"AGE": ages, "DIABETES": answers, "COPD": answers[::-1], "INMSUPR": answers,
+                          "PANEL": ["yes", "no"] * 30, "UNIT": ["a", "b", "c"] * 20})  # fmt: skip
+    roles = {each.column: each for each in oneoff.profile(frame).roles}
+    assert "same values as DIABETES and COPD" in oneoff.profile(frame).columns[3].reason
+    assert roles["INMSUPR"].role == "none"
+    assert roles["PANEL"].role == roles["UNIT"].role == "quasi"

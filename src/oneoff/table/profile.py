@@ -27,7 +27,7 @@ from oneoff.table.classes import SMALL, Classes, Risk, risk_of_classes
 from oneoff.table.deciding import ProposedRole, arguments_for, command_line, decide
 from oneoff.table.encode import ColumnKind, Encoded, encode
 from oneoff.table.population import Found, find_in
-from oneoff.table.roles import Role, given_roles, roles_of, suggested_role
+from oneoff.table.roles import Role, given_roles, roles_of, suggested_together
 from oneoff.table.table import Table
 
 if TYPE_CHECKING:
@@ -201,12 +201,12 @@ def profile(
     frame, given, notices = _opened(source)
     columns = {name: encode(name, frame.column(name)) for name in frame.column_names}
     roles = given_roles(given, {"quasi": quasi, "sensitive": sensitive}, list(columns))
-    profiles = tuple(_column_profile(column, roles.get(name)) for name, column in columns.items())
+    hints = suggested_together(columns)
+    profiles = tuple(_column_profile(column, roles.get(name), *hints[name]) for name, column in columns.items())
     known, private = ([columns[name] for name in _with_role(profiles, role)] for role in ("quasi", "sensitive"))
     classes = Classes.of([column.codes for column in known]) if known else None
     found = None if population is None else _in_population(population, known, classes)
     suggested = "quasi" not in roles.values()
-    hints = {each.name: (each.suggested_role, each.reason) for each in profiles}
     proposed = decide(columns, frame, roles, hints)
     return Profile(
         rows=frame.num_rows,
@@ -256,9 +256,8 @@ def _with_role(profiles: Sequence[ColumnProfile], role: Role) -> tuple[str, ...]
 # ------------------------------------------------------------------------------------------- one column and its role
 
 
-def _column_profile(column: Encoded, role: Role | None) -> ColumnProfile:
+def _column_profile(column: Encoded, role: Role | None, suggested: Role, reason: str) -> ColumnProfile:
     rows = len(column.codes)
-    suggested, reason = suggested_role(column)
     return ColumnProfile(
         name=column.name,
         kind=column.kind,

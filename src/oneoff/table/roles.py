@@ -11,12 +11,14 @@ from oneoff.table.encode import Encoded
 from oneoff.table.schema import Schema
 from oneoff.table.table import Table
 
-__all__ = ["Role", "given_roles", "roles_of", "suggested_role"]
+__all__ = ["Role", "given_roles", "roles_of", "suggested_role", "suggested_together"]
 
 Role = Literal["identifier", "quasi", "sensitive", "keep", "weight", "none"]
 
 _MODEST = 100  # up to so many distinct values a column looks like something an outsider could know
 _NEARLY_ALL = 0.9  # from this share of distinct values on, a column looks like an identifier
+_TELLING = 3  # different values, that these are the same in several columns is no accident
+_BY_COUNT = "It has few values"
 _FEW_ROWS = 20  # below this, distinct values say nothing: any column of a tiny table is nearly all distinct
 
 
@@ -126,6 +128,26 @@ def suggested_role(column: Encoded) -> tuple[Role, str]:
     return _suggestion_by_counts(column)
 
 
+def suggested_together(columns: Mapping[str, Encoded]) -> dict[str, tuple[Role, str]]:
+    """A role for every column. One that only its few values speak for may be of a kind with others: where DIABETES and
+    COPD are yes, no or unknown, a third column that is so, too, most likely asks for another condition."""
+    found = {name: suggested_role(column) for name, column in columns.items()}
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for name, (role, _) in found.items():
+        if role == "sensitive" and columns[name].kind == "text" and columns[name].distinct >= _TELLING:
+            kinds.setdefault(_values(columns[name]), []).append(name)
+    for name, (role, reason) in found.items():
+        alike = kinds.get(_values(columns[name]), []) if role == "quasi" and _BY_COUNT in reason else []
+        if len(alike) > 1:
+            why = f"It has the same values as {alike[0]} and {alike[1]}, which people expect to stay private."
+            found[name] = "sensitive", why
+    return found
+
+
+def _values(column: Encoded) -> tuple[str, ...]:
+    return tuple(sorted(str(text) for text in column.labels.to_pylist()))
+
+
 def _repeating(column: Encoded) -> str:
     """What to say of an identifier that repeats: then rows are not people."""
     present = len(column.codes) - column.missing
@@ -145,5 +167,5 @@ def _suggestion_by_counts(column: Encoded) -> tuple[Role, str]:
     if rows >= _FEW_ROWS and column.kind in ("text", "integer") and column.distinct >= _NEARLY_ALL * present:
         return "identifier", f"Nearly every row has its own value ({column.distinct:,} in {present:,} rows)."
     if column.distinct <= _MODEST:
-        return "quasi", f"It has few values ({column.distinct:,}), so an outsider could know it; rule it out if not."
+        return "quasi", f"{_BY_COUNT} ({column.distinct:,}), so an outsider could know it; rule it out if not."
     return "none", f"It has many values ({column.distinct:,}) and a name that says nothing: decide who could know it."
