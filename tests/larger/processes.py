@@ -20,7 +20,13 @@ import oneoff
 HERE = "127.0.0.1"
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(oneoff.__file__).parents[1])])}
-QUIET = {"spark.shuffle.io.retryWait": "100ms", "spark.excludeOnFailure.application.maxFailedTasksPerExecutor": "9"}
+SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # of Java that does not live long
+QUIET = {
+    "spark.shuffle.io.retryWait": "100ms",
+    "spark.excludeOnFailure.application.maxFailedTasksPerExecutor": "9",
+    "spark.executor.extraJavaOptions": SHORT,
+    "spark.driver.extraJavaOptions": SHORT,
+}
 
 
 class Driver:
@@ -139,6 +145,12 @@ class Cluster:
         self.workers.remove(process)
         kill_tree(process)
 
+    def lose_executor(self, process: subprocess.Popen[Any]) -> None:
+        """Only the executor of a worker, which starts another."""
+        for each in children(process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+
     def stop(self) -> None:
         for process in (*self.workers, self.master):
             kill_tree(process)
@@ -151,7 +163,12 @@ class Cluster:
         assert spec.origin is not None
         program = Path(spec.origin).parent / "bin" / "spark-class"
         command = [*limited(limit), str(program), f"org.apache.spark.deploy.{name}", *arguments]
-        own = {"SPARK_LOCAL_IP": HERE, "SPARK_DAEMON_MEMORY": "256m", "PYSPARK_PYTHON": sys.executable}
+        own = {
+            "SPARK_LOCAL_IP": HERE,
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": SHORT,
+            "PYSPARK_PYTHON": sys.executable,
+        }
         own |= {} if local is None else {"SPARK_LOCAL_DIRS": str(local)}
         with (self.folder / f"{name}.log").open("ab") as log:
             return subprocess.Popen(command, env={**os.environ, **PYTHON, **own}, stdout=log, stderr=log)

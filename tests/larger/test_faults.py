@@ -91,8 +91,11 @@ def test_an_executor_that_is_killed_changes_nothing(
         for i in range(KILLS):
             driver.begin(source, tmp_path / f"out-{i}")
             time.sleep(usual * random.random())
-            cluster.lose_worker(workers.pop(random.randrange(2)))
-            workers.append(cluster.add_worker())
+            if i % 2:
+                cluster.lose_executor(random.choice(workers))
+            else:
+                cluster.lose_worker(workers.pop(random.randrange(2)))
+                workers.append(cluster.add_worker())
             assert driver.hear().get("digest") == undisturbed
             is_whole(tmp_path / f"out-{i}")
     for worker in workers:

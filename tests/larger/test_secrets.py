@@ -132,7 +132,7 @@ def test_secrets_are_nowhere_but_in_the_work_itself(tmp_path: Path) -> None:
     }.items():
         assert mark.lower() in found[name].lower(), f"nothing was looked at in {name}"
     assert any("events" in name and b"SparkListenerTaskEnd" in content for name, content in found.items())
-    assert any(name.endswith("stderr") and b"DEBUG" in content for name, content in found.items())
+    assert any(name.endswith("stderr") and b"Running task" in content for name, content in found.items())
     secrets = secrets_of(known, answer["blocks"])
     assert {name for name, content in found.items() for secret in secrets if secret in content} == set()
     assert f"{SEED}" in (out / "private" / "seed").read_text()
