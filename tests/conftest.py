@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import random
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
@@ -18,6 +19,9 @@ from markupsafe import Markup
 from oneoff.table import Table
 from tests.engines.sessions import engine_name, spark  # noqa: F401 - fixtures
 from tests.tables import EXAMPLES
+
+if TYPE_CHECKING:
+    from tests.databases import Database, Server
 
 # The suite draws the same tables every time, so that one commit has one answer. `make explore` draws more, fresh ones,
 # and `make test-fast` the first third of those of `make test`.
@@ -87,6 +91,7 @@ def nobody_cuts_the_power() -> Iterator[None]:
 
 
 _CHANCE = random.Random()
+_DATABASES = itertools.count()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -125,6 +130,29 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real tables are not at {folder}: set ONEOFF_DATA to run the tests that need them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """A PostgreSQL server of the tests' own; without the programs the tests that need it are skipped."""
+    from tests.databases import server, server_missing
+
+    if missing := server_missing():
+        pytest.skip(missing)
+    with server() as running:
+        yield running
+
+
+@pytest.fixture(params=["duckdb", "sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    """An empty database of each kind."""
+    from tests.databases import Database
+
+    if request.param == "postgresql":
+        made: Database = request.getfixturevalue("postgresql").database(f"test_{next(_DATABASES)}")
+        return made
+    slashes = "///" if request.param == "sqlite" else ""
+    return Database(request.param, f"{request.param}:{slashes}{tmp_path / f'people.{request.param}'}")
 
 
 @pytest.fixture

@@ -410,7 +410,8 @@ def test_no_such_file(tmp_path: Path, people: Path) -> None:
     error = refusal(lambda: read(tmp_path / "poeple.csv"), errors.UnreadableFile)
     assert error.hint == "did you mean 'people.csv'?"
     assert_refused(anonymize(tmp_path / "poeple.csv"), "there is no file", "'people.csv'?")
-    assert_refused(anonymize(tmp_path), "is a folder")
+    (tmp_path / "empty").mkdir()
+    assert_refused(anonymize(tmp_path / "empty"), "has no files that can be read")
 
 
 def test_a_file_that_is_not_what_it_claims(tmp_path: Path) -> None:

@@ -39,6 +39,9 @@ THINGS: dict[str, Callable[[Table], Any]] = {
     "comparison": lambda table: compare(table, "l-diversity:2", methods=["mondrian"], seed=1)[0],
     "refused": lambda table: compare(table, "l-diversity:2", methods=["mondrian:cuts=none"], seed=1)[0],
     "attacks": lambda table: oneoff.attack(_release(table), table, attacks=["learned", "homogeneity"]),
+    "comparisons": lambda table: compare(table, "l-diversity:2", methods=["mondrian", "anatomy"], seed=1),
+    "sweep": lambda table: oneoff.sweep(table, "l-diversity:1,2", methods=["mondrian"], seed=1),
+    "cross table": lambda table: _release(table).group_by("disease").count(),
     "estimate": lambda table: _release(table).count({"disease": ["x"]}),
 }
 
@@ -53,12 +56,14 @@ def test_shown_in_a_notebook(thing: str, table: Table) -> None:
     read = PageReader(shown)
     assert read.open == []
     assert addresses(shown) == []
-    assert {"div", "strong"} <= set(read.tags) <= {"div", "strong", "table", "tbody", "tr", "th", "td", "p"}
+    assert {"div", "strong"} <= set(read.tags) <= {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", "p"}
     assert len(shown) < 20_000
     assert not re.search(r"(?<!&)#[0-9a-f]{3}|rgb", shown), "no colour but that around it"
     if thing in ("table", "profile", "release"):
         assert SECRET not in shown
-    assert all(("scope", "row") in read.attributes for tag in read.tags if tag == "th")
+    scopes = [value for name, value in read.attributes if name == "scope"]
+    assert len(scopes) == read.tags.count("th")
+    assert set(scopes) <= {"row", "col"}
 
 
 def test_a_card_by_hand() -> None:

@@ -23,7 +23,7 @@ from oneoff.utility.loss import Utility, utility
 __version__ = "0.1.0"
 
 _WHERE = {
-    "anonymize": "oneoff.publish",
+    "anonymize": "oneoff.larger.doors",
     "attack": "oneoff.laboratory",
     "check": "oneoff.audit.check",
     "compare": "oneoff.comparison",
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from oneoff.comparison import compare
     from oneoff.inspection import verify
     from oneoff.laboratory import attack
-    from oneoff.publish import anonymize
+    from oneoff.larger.doors import anonymize
     from oneoff.releases.folder import load_release
     from oneoff.releases.generalized import Generalized
     from oneoff.sweeping import sweep

@@ -26,12 +26,15 @@ from oneoff.catalog import METHODS, Method, named
 from oneoff.errors import OneoffError, listing
 from oneoff.mechanisms.tallies import usable_epsilon
 from oneoff.models import LDiversity, Model, Prior, by_column
-from oneoff.releases import Published, Tallied, TalliedEach
+from oneoff.releases import InParts, Published, Tallied, TalliedEach
 from oneoff.table import Attribute, Table
 from oneoff.table.bins import with_bins
 from oneoff.table.coarser import with_level, with_other
 
-__all__ = ["choose", "foretold", "foretold_of", "large_groups", "many_values"]
+__all__ = ["NAMES", "choose", "foretold", "foretold_of", "large_groups", "many_values"]
+
+NAMES = ("auto", *METHODS, "bucketization")
+"""What a method may be called: by its own name, or by one that leaves the choice to us."""
 
 _RARE = 0.002  # of the rows: values that fewer have are proposed to be joined
 _LEVELS = 3  # of a hierarchy that are proposed
@@ -54,7 +57,7 @@ def _by_name(name: str, model: Model) -> tuple[Method, str]:
     if name == "bucketization":
         METHODS["exact-size"].refuse_unserved(model)
         return METHODS["exact-size"], "of the methods that make buckets, exact-size loses least"
-    method = named(name, ["auto", *METHODS, "bucketization"])
+    method = named(name, NAMES)
     method.refuse_unserved(model)
     return method, "chosen by name"
 
@@ -209,6 +212,9 @@ def foretold_of(release: Published) -> float | None:
     """The same of a release, from its public half alone; None but for tallies, whose epsilon says it all."""
     if isinstance(release, TalliedEach):
         return max(foretold_of(release.of_column(name)) or 0.0 for name in release.sensitive_names)
+    if isinstance(release, InParts):
+        one = release.part(0)
+        return _with_tallies(release.rows, len(release.counts), one.of_a_row) if isinstance(one, Tallied) else None
     if not isinstance(release, Tallied):
         return None
     return _with_tallies(release.rows, len(release.counts), release.of_a_row)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["card", "plain"]
+__all__ = ["card", "grid_card", "plain"]
 
 _WIDTH = 60
 _JOINERS = "\u200c\u200d"  # invisible, but some scripts cannot be written without them
@@ -36,6 +36,25 @@ def card(title: str, rows: Iterable[tuple[str, object]] = (), note: str = "") ->
         "<div style='border-left:3px solid currentColor;padding:.2em .8em;max-width:60em'>"
         f"<strong>{_shown(title)}</strong>{table}{notes}</div>"
     )
+
+
+def grid_card(title: str, header: Sequence[str], rows: Sequence[Sequence[object]], notes: Iterable[str] = ()) -> str:
+    """The same with a table of several columns, whose first names the row."""
+    head = "".join(f"<th scope='col' style='{_CELL};opacity:.75'>{_shown(name)}</th>" for name in header)
+    lines = "".join(_line(row) for row in rows[:_MOST])
+    more = [f"and {len(rows) - _MOST:,} more"] if len(rows) > _MOST else []
+    said = "".join(f"<p style='margin:.3em 0'>{_shown(text)}</p>" for text in [*more, *notes])
+    return (
+        "<div style='border-left:3px solid currentColor;padding:.2em .8em'>"
+        f"<strong>{_shown(title)}</strong><table style='border-collapse:collapse;color:inherit'>"
+        f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>{said}</div>"
+    )
+
+
+def _line(row: Sequence[object]) -> str:
+    name, *others = row
+    head = f"<th scope='row' style='{_CELL};font-weight:normal'>{_shown(name)}</th>"
+    return f"<tr>{head}{''.join(f'<td style={_CELL!r}>{_shown(each)}</td>' for each in others)}</tr>"
 
 
 def _row(name: str, what: object) -> str:

@@ -8,18 +8,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
+from oneoff.auto import NAMES
 from oneoff.card import card
-from oneoff.catalog import METHODS, Method
+from oneoff.catalog import METHODS, Method, named
 from oneoff.errors import BadValue, OneoffError, UnreachableGuarantee
 from oneoff.models import Model, parse
 from oneoff.outcome import Outcome
-from oneoff.publish import publish
+from oneoff.publish import checked_options, publish
 from oneoff.table import Table
 from oneoff.utility.loss import check_domains
 from oneoff.utility.modelling import MODELS, ModelUtility, model_utility, target_of
 from oneoff.utility.workloads import Asking, workload_errors
 
-__all__ = ["HELD_OUT", "Comparison", "Run", "Terms", "asked_of", "compare", "method_of", "methods_for", "run"]
+__all__ = [
+    "HELD_OUT",
+    "Comparison",
+    "Comparisons",
+    "Run",
+    "Terms",
+    "asked_of",
+    "compare",
+    "method_of",
+    "methods_for",
+    "run",
+]
 
 HELD_OUT = 0.2  # of the people, where some are needed and nobody says how many
 
@@ -87,12 +99,30 @@ class Comparison:
     def _repr_html_(self) -> str:
         if self.refused:
             return card(self.label, [("refused", self.refused)])
-        hidden = ("method", "options", "refused", "count_error")
-        rows = [(name, what) for name, what in self.as_dict().items() if name not in hidden and what is not None]
+        hidden = ("method", "options", "refused", "count_error", "unreachable")
+        rows = [(name, what) for name, what in self.as_dict().items() if name not in hidden and what not in (None, "")]
         return card(self.label, [(name, f"{what:.4g}" if isinstance(what, float) else what) for name, what in rows])
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+class Comparisons(list[Comparison]):
+    """A line for each run; shows itself as the table and the sentences that the command line prints."""
+
+    def lines(self) -> list[str]:
+        from oneoff.report.comparison import comparison_lines
+
+        return comparison_lines([each.as_dict() for each in self], self._promises)
+
+    def _repr_html_(self) -> str:
+        from oneoff.report.comparison import comparison_card
+
+        return comparison_card([each.as_dict() for each in self], self._promises)
+
+    @property
+    def _promises(self) -> str:
+        return ", ".join(dict.fromkeys(each.guarantee for each in self))
 
 
 class Run(NamedTuple):
@@ -146,7 +176,7 @@ def compare(
     model: str = "trees",
     workload: str | Asking | None = None,
     report: Callable[[str, float], None] | None = None,
-) -> list[Comparison]:
+) -> Comparisons:
     """Run methods on a table for a promise, or for each of several; nothing is written.
 
     guarantee   the promise, e.g. "beta-likeness:3"; seed: for repeatable runs; report: is told what is being done
@@ -171,7 +201,7 @@ def compare(
         asking=asked_of(workload),
         max_suppressed=max_suppressed,
     ).checked(table)
-    chosen = [*_crossed(table, _several(guarantee), methods, most_rows), *map(_run_of, runs)]
+    chosen = _each_once([*_crossed(table, _several(guarantee), methods, most_rows), *map(_run_of, runs)])
     if not chosen:
         raise BadValue("there is nothing to compare", allowed="a guarantee, or runs such as 'mondrian k-anonymity:10'")
     found = []
@@ -179,7 +209,12 @@ def compare(
         if report is not None:
             report(each.method, done / len(chosen))
         found.append(run(table, each, terms))
-    return found
+    return Comparisons(found)
+
+
+def _each_once(runs: Sequence[Run]) -> list[Run]:
+    """The same method for the same promise is no comparison."""
+    return list({(each.method, *sorted(each.options.items()), each.model.spec()): each for each in runs}.values())
 
 
 def asked_of(workload: str | Asking | None) -> Asking | None:
@@ -217,10 +252,18 @@ def _meant(method: Method, model: Model, table: Table, most_rows: int | None) ->
 
 
 def method_of(text: str) -> tuple[str, dict[str, str]]:
-    """A method and its options, as in mondrian:cuts=strict."""
+    """A method and its options, as in mondrian:cuts=strict; there must be such a method, with such options."""
     name, _, rest = text.partition(":")
     pairs = [pair.partition("=") for pair in rest.split(",") if pair.strip()]
-    return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
+    options = {key.strip(): value.strip() for key, _, value in pairs}
+    _refuse_slips(name.strip(), options)
+    return name.strip(), options
+
+
+def _refuse_slips(name: str, options: Mapping[str, str]) -> None:
+    """A slip of the pen is no result of a comparison; what a method refuses is."""
+    if name in METHODS or name not in NAMES:
+        checked_options(named(name, NAMES), options)
 
 
 def _run_of(text: str) -> Run:

@@ -8,7 +8,8 @@ OneoffError
 │   ├── MissingValues           nulls where none may be
 │   ├── EmptyTable              no rows to publish
 │   ├── HierarchyError          a hierarchy that is no tree or misses values
-│   └── UnreadableFile          a file that cannot be read as what it claims to be
+│   ├── UnreadableFile          a file that cannot be read as what it claims to be
+│   └── UnreadableDatabase      a database, or a table in it, that cannot be read
 ├── GuaranteeError              what was promised cannot be used
 │   ├── BadGuarantee            a promise that cannot be parsed or has impossible parameters
 │   ├── UnreachableGuarantee    no release of this table could keep the promise
@@ -17,6 +18,8 @@ OneoffError
 ├── OutputError                 what goes out cannot be written or read back
 │   ├── FolderExists            an existing release would be overwritten
 │   ├── FolderNotWritable       the folder cannot be created or written
+│   ├── TableExists             a table of a database would be overwritten
+│   ├── DatabaseNotWritable     a database that tables cannot be written to
 │   └── DamagedRelease          a release folder that is incomplete or was changed after it was written
 ├── MissingPackage              a library that is needed for this only is not installed
 └── Defect                      oneoff contradicts itself: a mistake of ours, never of the user
@@ -35,6 +38,7 @@ __all__ = [
     "BadGuarantee",
     "BadValue",
     "DamagedRelease",
+    "DatabaseNotWritable",
     "Defect",
     "EmptyTable",
     "FolderExists",
@@ -49,8 +53,10 @@ __all__ = [
     "OutputError",
     "PromiseBroken",
     "RoleConflict",
+    "TableExists",
     "UnknownColumn",
     "UnreachableGuarantee",
+    "UnreadableDatabase",
     "UnreadableFile",
 ]
 
@@ -110,6 +116,10 @@ class UnreadableFile(InputError):
     code = "unreadable-file"
 
 
+class UnreadableDatabase(InputError):
+    code = "unreadable-database"
+
+
 class GuaranteeError(OneoffError):
     code = "guarantee"
 
@@ -140,6 +150,14 @@ class FolderExists(OutputError):
 
 class FolderNotWritable(OutputError):
     code = "folder-not-writable"
+
+
+class TableExists(OutputError):
+    code = "table-exists"
+
+
+class DatabaseNotWritable(OutputError):
+    code = "database-not-writable"
 
 
 class DamagedRelease(OutputError):

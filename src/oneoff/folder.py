@@ -16,6 +16,7 @@ from oneoff.errors import PromiseBroken
 from oneoff.outcome import Outcome
 from oneoff.releases.private import HELD_OUT, SUPPRESSED
 from oneoff.releases.published import PrivateFiles
+from oneoff.table.databases import name_of_source
 from oneoff.table.held_out import held_out_file
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _about(outcome: Outcome) -> About:
 
     read = tomllib.loads(outcome.job).get("input", "") if outcome.job else ""
     today = date.today()
-    return About(Path(str(read)).name, f"{today.day} {today:%B %Y}", import_module("oneoff").__version__)
+    return About(name_of_source(str(read)), f"{today.day} {today:%B %Y}", import_module("oneoff").__version__)
 
 
 def _report_page(outcome: Outcome, shape: Shape | None) -> bytes:

@@ -15,8 +15,9 @@ from typing import Any
 from oneoff.audit import Verdict, audit
 from oneoff.catalog import METHODS
 from oneoff.errors import BadValue, FolderExists, FolderNotWritable
+from oneoff.larger.steward import audit_in_parts, measure_in_parts
 from oneoff.models.adversary import Adversary
-from oneoff.releases import Published
+from oneoff.releases import InParts, Published
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.folder import load_release, public_half
 from oneoff.releases.grouped import CrossTable
@@ -232,8 +233,8 @@ def _contradictions(release: Published, claimed: Adversary) -> tuple[str, ...]:
     method, name = METHODS.get(release.method), plain(release.method)
     if method is None:
         return (f"the file says that {name!r} made it, and there is no such method",)
-    if method.form != release.form:
-        return (f"the file says that {name} made it, which makes no {release.form} releases",)
+    if method.form != release.records_form:
+        return (f"the file says that {name} made it, which makes no {release.records_form} releases",)
     if not method.serves_promise(release.model):
         return (f"the file says that {name} made it, which cannot keep {plain(release.guarantee, 200)}",)
     if claimed not in method.may_stand_against(release.model):
@@ -252,6 +253,8 @@ def audit_folder(
     reading   how to read the table, where that is not as its job did: missing, rows, hierarchies
     """
     release = load_release(folder, private=True)
+    if isinstance(release, InParts):
+        return audit_in_parts(folder, release, table, guarantee, reading)
     return audit(release, _original(folder, release, table, reading), guarantee)
 
 
@@ -271,6 +274,8 @@ def measure_folder(
     from oneoff.table.hierarchy import read_hierarchy
 
     release = load_release(folder, private=True)
+    if isinstance(release, InParts):
+        return measure_in_parts(folder, release, table, hierarchies, reading, queries, domains), None
     files = dict(hierarchies or {})
     along = {"hierarchies": files if release.measured_in_table else {}}
     original = _original(folder, release, table, {**(reading or {}), **along})

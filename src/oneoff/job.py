@@ -15,16 +15,18 @@ from oneoff.errors import BadValue, UnreadableFile, nearest
 from oneoff.randomness import given_seed
 from oneoff.releases import Published
 from oneoff.table import Table
+from oneoff.table.databases import database_url, is_database, is_url, keepable, seen_from
 from oneoff.table.domain import is_domain_file
 from oneoff.table.made import is_word
 from oneoff.table.orders import declared_as
-from oneoff.table.paths import exists, is_file, is_folder
+from oneoff.table.paths import exists, is_file, is_folder, is_many
 
-__all__ = ["Job", "original_of", "read_job"]
+__all__ = ["Job", "job_of", "original_of", "read_job"]
 
 _PATHS = ("input", "output", "seed_file")
 _SEEDS = ("seed", "seed_file")
-_BY_NAME = ("hierarchies", "options", "ordered", "dates")
+_BY_NAME = ("hierarchies", "options", "ordered", "dates", "conf")
+_SECRET = re.compile("secret|password|token|credential|key", re.IGNORECASE)  # in the name of a setting: kept nowhere
 _CAPS_FILE = re.compile(r"(?<=f-privacy:)[^=,+]+(?=$|[,+])")
 
 
@@ -70,6 +72,12 @@ class Job(BaseModel):
     overwrite: bool = False
     options: dict[str, bool | int | float | str | list[str]] = {}
     max_suppressed: float | None = None
+    engine: Literal["auto", "memory", "local", "spark"] = "auto"
+    workers: int | None = None
+    memory_per_worker: str = "1g"
+    scratch: str | None = None
+    master: str | None = None
+    conf: dict[str, str] = {}
 
     def read_table(self) -> Table:
         """The table this job is about."""
@@ -80,6 +88,10 @@ class Job(BaseModel):
                    "household", "rows_are_people", "per_person", "weight", "ordered", "dates", "prefix")  # fmt: skip
         return read_table(self.input, **{name: getattr(self, name) for name in (*roles, *reading)})
 
+    def rows_of_a_person(self) -> int | None:
+        """How many rows of anybody may go out, if that is said."""
+        return 1 if self.per_person == "one" else self.most_rows
+
     def chosen_seed(self) -> int | None:
         """The seed, or the one in the file that is named for it."""
         return given_seed(self.seed, self.seed_file)
@@ -89,15 +101,17 @@ class Job(BaseModel):
         given = self.model_dump(exclude_defaults=True, exclude={*_SEEDS, "overwrite"})
         for name in _PATHS:
             if name in given:
-                given[name] = str(Path(given[name]).resolve())
+                given[name] = keepable(given[name])
         given["guarantee"] = _with_caps_file_in(Path.cwd(), self.guarantee)
         given["hierarchies"] = {
             name: path if is_word(path) else str(Path(path).resolve()) for name, path in self.hierarchies.items()
         }
-        files = {name: str(Path(str(self.options[name])).resolve()) for name in _files(self.options)}
+        files = {name: keepable(str(self.options[name])) for name in _files(self.options)}
         if files:
             given["options"] = self.options | files
+        given["conf"] = {name: value for name, value in self.conf.items() if not _SECRET.search(name)}
         tables = {name: given.pop(name) for name in _BY_NAME if given.get(name)}
+        given.pop("conf", None)
         given.pop("hierarchies", None)
         lines = [f"{name} = {_toml(value)}" for name, value in given.items()]
         for name, table in tables.items():
@@ -127,14 +141,31 @@ def original_of(
 
     reading   how to read it, where that is not as the job did
     """
+    job = job_of(folder, release, table, reading)
+    return None if job is None or (table is None and not _is_there(job.input)) else job.read_table()
+
+
+def job_of(
+    folder: Path, release: Published, table: str | None = None, reading: Mapping[str, Any] | None = None
+) -> Job | None:
+    """The job a release was made by, or what says how to read the table that is given."""
     from oneoff.releases.folder import release_folder
 
     given = {"input": table, **(reading or {})}
     path = release_folder(folder) / "private" / "job.toml"
     if path.is_file():
-        job = read_job(str(path), given)
-        return job.read_table() if table is not None or is_file(Path(job.input)) else None
-    return None if table is None else read_job(None, _with(_columns(release, _said(given)), given)).read_table()
+        return read_job(str(path), given)
+    return None if table is None else read_job(None, _with(_columns(release, _said(given)), given))
+
+
+def _is_there(source: str) -> bool:
+    """Whether a file is still where a job says; a server is asked for its table, and an error tells if it is not."""
+    if not is_url(source):
+        return is_file(Path(source)) or is_many(source)
+    if not is_database(source):  # what only Spark reads
+        return False
+    url = database_url(source)
+    return not url.is_file or is_file(url.path)
 
 
 def _with(found: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,7 +206,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise _unreadable(path, "a text with a NUL in it")
     for name in _PATHS:
         if isinstance(given.get(name), str):
-            given[name] = str(path.parent / given[name])
+            given[name] = seen_from(path.parent, given[name])
     if isinstance(given.get("guarantee"), str):
         given["guarantee"] = _with_caps_file_in(path.parent, given["guarantee"])
     if isinstance(given.get("hierarchies"), dict):
@@ -184,7 +215,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         }
     if isinstance(given.get("options"), dict):
         for name in _files(given["options"]):
-            given["options"][name] = str(path.parent / str(given["options"][name]))
+            given["options"][name] = seen_from(path.parent, str(given["options"][name]))
     return given
 
 

@@ -18,10 +18,13 @@ from oneoff.audit.attacks.catalog import ATTACKS, Procedure, procedure, refuse_u
 from oneoff.catalog import METHODS
 from oneoff.errors import BadValue, UnreadableFile, listing
 from oneoff.job import original_of
-from oneoff.releases import Published
+from oneoff.larger.drawing import drawn_people
+from oneoff.larger.steward import beside_table
+from oneoff.releases import InParts, Published
 from oneoff.releases.folder import load_release
 from oneoff.table import Table
 from oneoff.table.classes import look_alikes
+from oneoff.table.databases import is_url
 from oneoff.table.orders import declared_as
 from oneoff.table.read import read_table
 
@@ -176,6 +179,13 @@ def attack(
     chosen = [procedure(name) for name in ([attacks] if isinstance(attacks, str) else attacks or ATTACKS)]
     refuse_unknown(options, chosen)
     release = _loaded(release)
+    for each in (release, earlier):
+        if isinstance(each, InParts):
+            raise BadValue(
+                "a release in parts is attacked part by part, beside the files of its table",
+                allowed="oneoff attack FOLDER --original FILES; or release.whole(), where it fits into memory",
+                got="a release in parts",
+            )
     if original is None:
         return _without_original(release, chosen, who)
     table, outside = original, control
@@ -301,7 +311,7 @@ def _without_original(release: Any, chosen: Sequence[Procedure], who: Attacker) 
 
 
 def attack_files(
-    path: Path,
+    path: str | os.PathLike[str],
     original: str | None = None,
     attacks: Sequence[str] | None = None,
     control: str | None = None,
@@ -310,21 +320,29 @@ def attack_files(
     reading: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Attacked:
-    """The same for files: a release folder or a file, the original and the control read alike.
+    """The same for a release folder, a file or a table of a database; the original and the control are read alike.
 
     reading   roles of columns and how to read them, where neither the release nor its job says
     """
     given = {name: value for name, value in (reading or {}).items() if value}
-    if not path.exists():
+    if not is_url(path) and not Path(path).exists():
         raise UnreadableFile("there is nothing to attack", allowed="a release folder or a file", got=str(path))
-    if path.is_dir():
-        release: Any = load_release(path, private=True)
-        table = original_of(path, release, original, given)
+    said: tuple[str, ...] = ()
+    release = _loaded(path)
+    if isinstance(release, InParts):
+        drawn = drawn_people(
+            release, beside_table(Path(path), release, original, given), options.get("most", MOST_PEOPLE),
+            options.get("seed", 0),
+        )  # fmt: skip
+        release, table, said = drawn.release, drawn.table, (f"This attack {drawn.said}.",)
+    elif isinstance(release, Published):
+        table = original_of(Path(path), release, original, given)
     else:
         release, table = str(path), None if original is None else _read(original, given)
     others = None if control is None or table is None else read_table(control, **_roles(table, given))
     before = None if earlier is None else load_release(earlier, private=True)
-    return attack(release, table, attacks, control=others, attacker=attacker, earlier=before, **options)
+    found = attack(release, table, attacks, control=others, attacker=attacker, earlier=before, **options)
+    return replace(found, remarks=(*said, *found.remarks))
 
 
 def _read(original: str, given: Mapping[str, Any]) -> Table:

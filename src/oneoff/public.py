@@ -14,6 +14,7 @@ from oneoff.errors import BadValue, UnknownColumn, listing
 from oneoff.releases import Generalized, Published, Tallied, TalliedEach
 from oneoff.releases.folder import load_release
 from oneoff.table import Table
+from oneoff.table.databases import is_url
 from oneoff.table.orders import declared_as
 from oneoff.table.paths import is_file, is_folder
 from oneoff.table.read import read_table
@@ -44,7 +45,7 @@ def public_information(given: Any, table: Table) -> Table | Mapping[str, Any]:
         )
     if isinstance(given, Mapping):
         return given
-    if isinstance(given, str | Path):
+    if isinstance(given, str | Path) and not is_url(given):
         path = Path(given)
         if is_folder(path):
             return public_information(load_release(path), table)

@@ -84,11 +84,9 @@ def anonymize(
     """
     given: dict[str, Any] = {"method": method, "seed": seed, "hold_out": hold_out, "most_rows": most_rows,
                              "max_suppressed": max_suppressed}  # fmt: skip
-    if not progress:
-        return publish(table, guarantee, options=options, **given).release
     from oneoff.report.progress import progress_bar
 
-    with progress_bar() as report:
+    with progress_bar(shown=progress) as report:
         return publish(table, guarantee, options=options, report=report, **given).release
 
 
@@ -101,7 +99,7 @@ def publish_job(job: Job, *, report: Report | None = None, warn: Warn | None = N
             warn(notice)
     return publish(
         table, job.guarantee, method=job.method, seed=seed, options=job.options, job=job.to_toml(), report=report,
-        warn=warn, hold_out=job.hold_out, most_rows=1 if job.per_person == "one" else job.most_rows,
+        warn=warn, hold_out=job.hold_out, most_rows=job.rows_of_a_person(),
         max_suppressed=job.max_suppressed,
     )  # fmt: skip
 

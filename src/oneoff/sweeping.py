@@ -151,6 +151,11 @@ class Sweep:
             "points": [point.as_dict() for point in self.points],
         }
 
+    def _repr_html_(self) -> str:
+        from oneoff.report.sweep import sweep_card
+
+        return sweep_card(self.as_dict())
+
     def lines(self) -> list[str]:
         """The table and the sentences that the command line prints."""
         from oneoff.report.sweep import sweep_lines

@@ -6,6 +6,12 @@ import pytest
 
 from tests.command_line import oneoff
 
+READING = (
+    "--quasi", "--sensitive", "--identifiers", "--person", "--household", "--rows-are-people", "--per-person",
+    "--most-rows", "--weight", "--keep", "--numeric", "--categorical", "--ordered", "--dates", "--prefix",
+    "--hierarchy", "--missing", "--bins", "--level", "--other-below", "--max-suppressed", "--seed", "--seed-file",
+    "--rows", "--encoding", "--delimiter", "--decimal", "--na",
+)  # fmt: skip
 COMMANDS = {
     "demo": ["--out", "--rows", "--guarantee", "--overwrite", "--verbose", "--json"],
     "profile": ["--quasi", "--sensitive", "--population", "--rows", "--encoding", "--delimiter",
@@ -38,12 +44,13 @@ COMMANDS = {
         "--table", "--hierarchy", "--dates", "--domains", "--missing", "--rows", "--queries", "--attributes", "--seed",
         "--weighted", "--workload", "--target", "--model", "--test", "--verbose", "--json",
     ],
+    "compare": [
+        "--guarantee", "--method", "--run", "--target", "--model", "--workload", "--hold-out", "--out", "--domains",
+        "--json", *READING,
+    ],
     "sweep": [
-        "--guarantee", "--methods", "--quasi", "--sensitive", "--target", "--model", "--workload", "--repeat",
-        "--hold-out", "--out", "--identifiers", "--person", "--household", "--rows-are-people", "--per-person",
-        "--most-rows", "--numeric", "--categorical", "--hierarchy", "--ordered", "--dates", "--prefix", "--missing",
-        "--bins", "--max-suppressed", "--seed",
-        "--seed-file", "--rows", "--encoding", "--delimiter", "--decimal", "--na", "--json",
+        "--guarantee", "--methods", "--target", "--model", "--workload", "--repeat", "--hold-out", "--out", "--json",
+        *READING,
     ],
     "query": ["--sum", "--mean", "--share", "--table", "--csv", "--weighted", "--json"],
     "microdata": ["--out", "--copies", "--seed", "--csv", "--json"],

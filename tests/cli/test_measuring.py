@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -97,4 +98,41 @@ def test_a_run_without_a_promise_is_refused(people: Path) -> None:
     answer = oneoff("compare", people, *ROLES, "--run", "mondrian")
     assert answer.status == 2
     assert "a run is a method and a promise" in answer.err
-    assert "there is nothing to compare" in oneoff("compare", people, *ROLES).err
+    assert "guarantee is missing" in oneoff("compare", people, *ROLES).err
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("talies", "there is no method called 'talies'.*did you mean 'tallies'"),
+        ("mondrian:cutz=strict", "mondrian has no option 'cutz'.*did you mean 'cuts'"),
+    ],
+)
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("compare", "--guarantee", "beta-likeness:2", "--method"),
+        ("sweep", "--guarantee", "beta-likeness:2,3", "--methods"),
+    ],
+)
+def test_a_slip_of_the_pen_is_no_row(given: tuple[str, ...], method: str, said: str, people: Path) -> None:
+    answer = oneoff(given[0], people, *ROLES, *given[1:], method)
+    assert answer.status == 2
+    assert re.search(said, answer.err, re.DOTALL)
+
+
+def test_methods_are_compared_on_a_table_read_in_any_way(people: Path, tmp_path: Path) -> None:
+    """Of ages in ranges, with weights, and as an earlier release was made."""
+    rows = pq.read_table(people)
+    weighted = tmp_path / "weighted.parquet"
+    pq.write_table(rows.append_column("wt", [[1.0 + i % 3 for i in range(rows.num_rows)]]), weighted)
+    roles = ("--quasi", "gender,education", "--sensitive", "age", "--bins", 4, "--weight", "wt", "--keep", "occupation")
+    run = ("--guarantee", "l-diversity:2", "--rows-are-people", "--seed", 1)
+    asked = ("compare", weighted, *roles, *run, "--method", "mondrian", "--json")
+    (found,) = oneoff(*asked).json["methods"]
+    assert (found["refused"], found["holds"]) == ("", True)
+    made = oneoff("anonymize", weighted, *roles, *run, "--method", "mondrian", "--out", tmp_path / "out")
+    assert made.status == 0
+    job = tmp_path / "out" / "private" / "job.toml"
+    (again,) = oneoff("compare", job, "--seed", 1, "--method", "mondrian", "--json").json["methods"]
+    assert again["count_error"] == found["count_error"]

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from oneoff.engines import TextFormat, engine
-from oneoff.engines.files import open_files
 from oneoff.engines.pool import WorkerLost
 from oneoff.engines.waist import Workers
 from oneoff.errors import UnreadableFile
+from oneoff.table.files import open_files
 from tests.engines import sums
 from tests.engines.test_waist import in_files
 

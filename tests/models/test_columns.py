@@ -71,3 +71,11 @@ def test_one_column_of_several_and_several_as_one() -> None:
     assert both.sensitive.labels[both.values].tolist() == ["x * 7", "y * 7", "x * 8"]
     with pytest.raises(UnknownColumn, match="'note' is not a sensitive column"):
         table.of_column("diag*note")
+
+
+def test_no_two_pairs_of_values_read_alike() -> None:
+    frame = pl.DataFrame({"age": [1, 2, 3], "diag": ["x", "x * y", 'x" * "y'], "stay": ["y * z", "z", "z"]})
+    both = oneoff.read_table(frame, quasi=["age"], sensitive=["diag", "stay"]).of_column("diag*stay").sensitive
+    assert both is not None
+    assert len(set(both.labels.tolist())) == both.size == 6
+    assert {'x * "y * z"', '"x * y" * z', '"x"" * ""y" * z'} < set(both.labels.tolist())

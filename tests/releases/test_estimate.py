@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -168,3 +169,22 @@ def test_dates_are_counted_in_boxes_too() -> None:
     found = release.count("day between '2020-01-03' and '2020-01-08'")
     assert (found.count, found.low, found.high) == (6, 4, 8)
     assert release.count({"day": (date(2020, 1, 5), None)}).count == 4
+
+
+def test_what_an_interval_takes_for_granted_is_said() -> None:
+    """In buckets chance is not all there is: values may go with quasi-identifiers inside a bucket."""
+    people = {"age": [*range(20, 32)], "sex": ["F", "M"] * 6, "disease": [*"abcdabcdabcd"]}
+    table = oneoff.read_table(pa.table(people), quasi=["age", "sex"], sensitive="disease")
+    release = oneoff.anonymize(table, "l-diversity:4", method="anatomy", seed=1)
+    taken = "if who of a bucket has which of its values has nothing to do with quasi-identifiers"
+    asked = "age < 26 and disease = 'a'"
+    for found in (
+        release.count(asked), release.mean("age", "disease = 'a'"), release.share("disease = 'a'", "age < 26"),
+        release.count("disease = 'a' and (age < 26 or sex = 'F')"),
+    ):  # fmt: skip
+        assert found.sentence().endswith(taken)
+        assert found.as_dict()["provided"] in taken
+    assert repr(release.count(asked)).startswith("<about 1.")
+    exact = release.count("age < 26")
+    assert "provided" not in exact.as_dict()
+    assert repr(exact) == "<about 6.0 people; with 95 % confidence between 6.0 and 6.0>"

@@ -25,8 +25,8 @@ from oneoff.models import Counts, KAnonymity
 from oneoff.plans import Partition
 from oneoff.releases import ColumnTallies, Generalized, generalize
 from oneoff.releases.folder import load_release
-from oneoff.releases.tallied import _overlap
 from oneoff.releases.tallies import tallies_of
+from oneoff.releases.together import overlap
 from oneoff.table import Hierarchy, Table
 from oneoff.table.read import read_table
 from oneoff.utility import query_errors, random_queries
@@ -455,4 +455,4 @@ def test_how_many_have_several_properties_varies_as_all_orders_of_a_cell_say(col
     sums = [int(np.prod([first, *each], axis=0).sum()) for each in product(*orders)]
     every = [column.astype(float) for column in (first, *others)]
     means, squares = ([np.array([np.mean(column**power)]) for column in every] for power in (1, 2))
-    assert _overlap(means, squares, np.array([4.0])) == pytest.approx(np.var(sums))
+    assert overlap(means, squares, np.array([4.0])) == pytest.approx(np.var(sums))

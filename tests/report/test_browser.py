@@ -17,13 +17,15 @@ from oneoff import Table, read_table, sample
 from oneoff.comparison import compare
 from oneoff.publish import publish
 from oneoff.report.comparison import comparison_html
+from oneoff.report.sweep import sweep_html
+from oneoff.sweeping import sweep
 from oneoff.table.sample import SAMPLE_ROLES
 
 pytestmark = pytest.mark.slow
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-PAGES = ("board", "recipient", "masked", "comparison")
+PAGES = ("board", "recipient", "masked", "comparison", "sweep")
 WIDTHS = (390, 1200)
 A4 = 794  # pixels
 LONG = "a_name_of_a_column_that_is_as_long_as_names_of_columns_are_in_registers"
@@ -50,7 +52,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     publish(table, "delta-probability:0.25+l-diversity:3", method="mutual-cover", seed=1).release.write(folder / "b")
     rows = [each.as_dict() for each in compare(table, "l-diversity:3", methods=["mondrian", "anatomy"], seed=1)]
     (folder / "c.html").write_text(comparison_html(rows, "l-diversity:3"))
+    swept = sweep(table, "beta-likeness:2,4", methods=["tallies", "mondrian"], seed=1).as_dict()
+    (folder / "d.html").write_text(sweep_html(swept))
     return {
+        "sweep": folder / "d.html",
         "board": folder / "a" / "private" / "report.html",
         "recipient": folder / "a" / "public" / "report.html",
         "masked": folder / "b" / "private" / "report.html",
@@ -98,6 +103,15 @@ def test_it_fits_on_paper(page: Any) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf(format="A4").startswith(b"%PDF")
     page.emulate_media(media="screen")
+
+
+def test_what_a_board_reads_first_is_one_sheet(browser: Any, files: dict[str, Path]) -> None:
+    """A4 without margins of 15 mm; the next section begins on a sheet of its own."""
+    page = browser.new_page(viewport={"width": A4 - 113, "height": 1123 - 113})
+    page.goto(files["board"].as_uri())
+    page.emulate_media(media="print")
+    assert page.evaluate("document.querySelector('.board').getBoundingClientRect().bottom") <= 1123 - 113
+    page.close()
 
 
 def test_headings_are_in_order(page: Any) -> None:

@@ -137,3 +137,14 @@ def test_when_all_refuse_there_is_no_empty_table(rows: Rows) -> None:
     page = comparison_html(rows[3:], PROMISE)
     assert "<table" not in page
     assert "None of them keeps the promise" in page
+
+
+def test_the_least_loss_is_that_of_all_who_have_one_for_the_same_promise(people: Table) -> None:
+    found = compare(people, "beta-likeness:3", methods=["tallies", "mondrian", "tallies"], seed=1)
+    assert [row.method for row in found] == ["tallies", "mondrian"], "nothing is compared with itself"
+    assert found[0].gcp is not None
+    assert found[1].gcp is not None
+    assert found[0].gcp < found[1].gcp
+    assert "Least loss among those that keep the promise: tallies" in " ".join(found.lines())
+    two = compare(people, ["beta-likeness:3", "beta-likeness:1"], methods=["mondrian"], seed=1)
+    assert "Least loss" not in " ".join(two.lines())

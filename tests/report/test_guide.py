@@ -231,3 +231,11 @@ def test_a_page_longer_than_any_is_refused(people: Table, tmp_path: Path, monkey
     monkeypatch.setattr("oneoff.releases.folder._description", lambda public: (public / "release.json").read_text())
     with pytest.raises(DamagedRelease, match="longer than any page"):
         oneoff.load_release(tmp_path / "out")
+
+
+def test_nobody_is_asked_to_count_what_is_missing(tmp_path: Path) -> None:
+    frame = pa.table({"town": ["", *"abab"] * 12, "age": [*range(60)], "ill": ["", "flu", "cold"] * 20})
+    table = read_table(frame, quasi=["town", "age"], sensitive="ill", missing="category", na=[""])
+    publish(table, "k-anonymity:5", seed=1).release.write(tmp_path / "out")
+    guide = (tmp_path / "out" / "public" / "README.md").read_text()
+    assert "town = 'a' and ill = 'cold'" in guide

@@ -141,13 +141,15 @@ def test_labels_in_plots_are_never_markup() -> None:
 
 def _shown(**values: Any) -> str:
     """The page of a comparison, with whatever is not given left empty."""
-    return render("comparison.html", **({"title": "t", "methods": None, "plot": None, "notes": ()} | values))
+    return render(
+        "comparison.html", **({"title": "t", "methods": None, "plot": None, "better": (), "notes": ()} | values)
+    )
 
 
 def test_only_plots_are_taken_as_markup() -> None:
     methods = Grid((SCRIPT, "b"), ((SCRIPT, "BROKEN"), ("c", "kept")), right=(1,), caption=SCRIPT)
     plot = loss_plot({SCRIPT: 0.5}, SCRIPT)
-    page = _shown(methods=methods, plot=plot, notes=[SCRIPT])
+    page = _shown(methods=methods, plot=plot, better=[], notes=[SCRIPT])
     assert "<script" not in page
     assert page.count(escape(SCRIPT)) == 6
     assert page.count('<tr role="row" class="alarm">') == 1

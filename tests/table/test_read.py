@@ -615,8 +615,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
             one(path)
     with pytest.raises(UnreadableFile, match=r"no file.*did you mean 'whole.parquet'"):
         one(tmp_path / "hole.parquet")
-    with pytest.raises(UnreadableFile, match=r"is a folder.*hint"):
-        one(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UnreadableFile, match="has no files that can be read"):
+        one(tmp_path / "empty")
     with pytest.raises(UnreadableFile, match=r"kind of file.*'.xlsx'.*hint"):
         one(write(tmp_path, "x", "people.xlsx"))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
@@ -25,6 +27,9 @@ LINES = [
     "education != '12 Grade 12' and age >= 25",
     "occupation = 'nobody has this'",
     "age > 20 and age <= 50 and gender in ('Male', 'Female')",
+    "age < 30 or (gender = 'Female' and not occupation in ('Manager', 'Office clerk'))",
+    "not (age > 30 or education = '12 Grade 12')",
+    "age < 30 and age > 40",
 ]
 
 
@@ -49,13 +54,27 @@ def asked(path: Path, table: Table, lines: list[str]) -> list[Workload]:
 def test_a_file_asks_what_its_lines_ask(release: Published, table: Table, tmp_path: Path) -> None:
     questions = [line for line in LINES if line and not line.startswith("#")]
     parts = asked(tmp_path / "own.txt", table, LINES)
-    truth = np.concatenate([people_meant(table.codes, table.values, part)[:, 1] for part in parts])
+    truth = np.concatenate([_by_question(part, people_meant(table.codes, table.values, part)[:, 1]) for part in parts])
     exact = oneoff.anonymize(table, "k-anonymity:1", method="mondrian", seed=1)
     assert truth.tolist() == [exact.count(question).count for question in questions]
-    answers = np.concatenate([estimated_counts(release, table, part) for part in parts])
+    answers = np.concatenate([_by_question(part, estimated_counts(release, table, part)) for part in parts])
     if release.form != "perturbed":  # whose own estimate leads values back
         raw = [release.count(question).raw for question in questions]
         assert answers == pytest.approx(raw, rel=1e-5, abs=1e-5)
+
+
+def _by_question(part: Workload, answers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return answers if part.question is None else np.bincount(part.question, answers)
+
+
+def test_a_question_with_or_is_as_far_off_as_its_answer(release: Published, table: Table, tmp_path: Path) -> None:
+    question = "age < 30 or gender = 'Female'"
+    (tmp_path / "own.txt").write_text(f"{question}\n")
+    found = workload_errors(release, table, Asking(workload=str(tmp_path / "own.txt")))
+    exact = oneoff.anonymize(table, "k-anonymity:1", method="mondrian", seed=1).count(question).count
+    assert isinstance(found, CountErrors)
+    assert found.queries == 1
+    assert found.median == pytest.approx(abs(release.count(question).raw - exact) / exact, abs=1e-5)
 
 
 def test_intervals_and_sets_are_answered_alike(release: Published, table: Table, tmp_path: Path) -> None:
@@ -106,6 +125,18 @@ def test_empty_files_and_unknown_workloads_are_refused(table: Table, tmp_path: P
         asked(tmp_path / "own.txt", table, ["# nothing"])
     with pytest.raises(BadValue, match=r"no such workload.*did you mean 'prefixes'"):
         Asking(workload="prefix")
+
+
+def test_a_question_that_nobody_can_fulfil_is_no_question(table: Table, tmp_path: Path) -> None:
+    either, own = "(age < 30 or gender = 'Male')", tmp_path / "own.txt"
+    own.write_text(f"{either} and not {either}\n")
+    release = oneoff.anonymize(table, "k-anonymity:5", method="mondrian", seed=1)
+    with pytest.raises(BadValue, match=r"that anybody could fulfil|none of the test counts means anybody"):
+        workload_errors(release, table, Asking(workload=str(own)))
+    own.write_text(f"{either} and not {either}\nage < 30\n")
+    found = workload_errors(release, table, Asking(workload=str(own)))
+    assert isinstance(found, CountErrors)
+    assert found.queries == 1
 
 
 @pytest.mark.parametrize("name", ["intervals", "sets", "prefixes"])

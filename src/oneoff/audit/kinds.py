@@ -21,7 +21,7 @@ from oneoff.table import Table
 from oneoff.table.classes import Risk, risk_of_classes
 from oneoff.table.persons import persons_in
 
-__all__ = ["audit"]
+__all__ = ["about_method", "audit", "promise_for"]
 
 
 def audit(
@@ -41,11 +41,9 @@ def audit(
     control   people who are not in the release; what is learned from it about them stands beside what is learned about
               those who are. By default those of the table who were held out
     """
-    model = release.model if guarantee is None else parse(guarantee)
     if release.besides:
-        return _column_by_column(release, table, model, control)
-    if guarantee is not None:
-        model = model.for_column("" if release.sensitive is None else release.sensitive.name).bind(release.sensitive)
+        return _column_by_column(release, table, release.model if guarantee is None else parse(guarantee), control)
+    model = promise_for(release, guarantee)
     whole = table
     table = None if table is None else release.people_in(table)
     before = None if table is None else risk_of_classes(persons_in(table.look_alikes, table.hiding))
@@ -53,15 +51,28 @@ def audit(
     judge = of_kind("oneoff.audit", "judge", release, "there is no audit of")
     verdict = about_persons(judge(release, table, model, before), release, table, model)
     verdict = about_weights(verdict, release)
-    learnt = (LEARNT,) if _in_groups(verdict, release) else ()
-    against = verdict.stands_against or release.against
-    remarks = (*verdict.remarks, *learnt)
     left_out = 0 if table is None else release.suppressed  # without it, that is what a file says of itself
-    verdict = replace(verdict, stands_against=against, remarks=remarks, suppressed=left_out, persons=release.persons)
+    verdict = replace(about_method(verdict, release), suppressed=left_out, persons=release.persons)
     if table is None or table.sensitive is None or verdict.problems or not is_seen(release):
         return verdict
     others = release.held_out_of(whole) if control is None and whole is not None else control
     return replace(verdict, _learn=cache(partial(learned_of, release, table, others)))
+
+
+def promise_for(release: Published, guarantee: str | Model | None) -> Model:
+    """Its own promise, or another one about its sensitive column."""
+    if guarantee is None:
+        return release.model
+    return (
+        parse(guarantee).for_column("" if release.sensitive is None else release.sensitive.name).bind(release.sensitive)
+    )
+
+
+def about_method(verdict: Verdict, release: Published) -> Verdict:
+    """With whom the method stands against, as far as nothing was found that speaks against it."""
+    learnt = (LEARNT,) if _in_groups(verdict, release) else ()
+    against = verdict.stands_against or release.against
+    return replace(verdict, stands_against=against, remarks=(*verdict.remarks, *learnt))
 
 
 def _column_by_column(release: Published, table: Table | None, model: Model, control: Table | None) -> Verdict:

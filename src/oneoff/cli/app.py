@@ -8,6 +8,7 @@ import typer
 
 from oneoff.cli.attacking import attack
 from oneoff.cli.choosing import compare, hierarchy, methods, profile, sweep
+from oneoff.cli.exporting import export
 from oneoff.cli.judging import audit, check, verify
 from oneoff.cli.publishing import anonymize, demo
 from oneoff.cli.reproducing import reproduce
@@ -69,6 +70,7 @@ for _command in (
     utility,
     query,
     microdata,
+    export,
     compare,
     sweep,
     methods,

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["attack"]
 
-_RELEASE = "A release folder, its public half, or a CSV or Parquet file: plain rows, or of another tool."
+_RELEASE = (
+    "A release folder, its public half, or a CSV or Parquet file or a table of a database: plain rows, or of another "
+    "tool."
+)
 
 
 def attack(
-    release: Annotated[Path, typer.Argument(help=_RELEASE, metavar="RELEASE|FILE")],
+    release: Annotated[str, typer.Argument(help=_RELEASE, metavar="RELEASE|FILE")],
     original: Annotated[
         str | None,
         typer.Option(

@@ -10,6 +10,7 @@ import typer
 
 from oneoff.cli import options
 from oneoff.cli.output import WIDTH, notify, print_json, print_lines
+from oneoff.cli.reading import Read, of_a_table
 
 if TYPE_CHECKING:
     from oneoff.catalog import Method
@@ -36,6 +37,7 @@ def profile(
     """Look before you publish: who is unique, which columns make them so, which roles columns may have, what to run."""
     from oneoff.report.profile_page import profile_page
     from oneoff.table.columns import is_text
+    from oneoff.table.databases import database_url, is_url
     from oneoff.table.profile import profile as profile_table
     from oneoff.table.textfile import decimal_commas
 
@@ -48,7 +50,7 @@ def profile(
     given = {"--rows": rows, "--encoding": None if encoding == "utf-8" else encoding, "--delimiter": delimiter,
              "--decimal": decimal, "--na": na}  # fmt: skip
     reading = [text for flag, value in given.items() if value is not None for text in (flag, str(value))]
-    command = found.command(source, reading)
+    command = found.command(str(database_url(source)) if is_url(source) else source, reading)
     if as_json:
         print_json(found.as_dict() | {"command": command})
     else:
@@ -101,13 +103,12 @@ def _next_step(found: bool, column: str, out: Path | None) -> str:
     return f"Written: {out}. Edit it as you like; anonymize --hierarchy {column}={out} uses it."
 
 
+@of_a_table
 def compare(
-    source: options.File,
-    quasi: options.NeededQuasi,
+    read: Read,
     guarantee: Annotated[
         list[str] | None, typer.Option(help="The promise, e.g. beta-likeness:3. Repeatable: each with every method.")
     ] = None,
-    sensitive: options.Sensitive = None,
     methods: Annotated[
         list[str] | None,
         typer.Option("--method", help="A method, with options as mondrian:cuts=strict. Repeatable; all by default."),
@@ -119,57 +120,28 @@ def compare(
     target: options.Target = None,
     model: options.ModelName = "trees",
     workload: options.Workload = None,
-    out: Annotated[Path | None, typer.Option("--out", help="An HTML page with the table and a plot.")] = None,
-    person: options.Person = None,
-    household: options.Household = None,
-    rows_are_people: options.RowsArePeople = False,
-    per_person: options.PerPerson = None,
-    most_rows: options.MostRows = None,
-    numeric: options.Numeric = None,
-    categorical: options.Categorical = None,
-    ordered: options.Ordered = None,
-    dates: options.Dates = None,
-    prefix: options.Prefix = None,
-    hierarchy: options.SameHierarchy = None,
-    domains: options.Domains = None,
-    missing: options.Missing = "error",
-    seed: Annotated[int | None, typer.Option(help="For a repeatable run.")] = None,
-    seed_file: options.SeedFile = None,
     hold_out: options.HoldOut = None,
-    max_suppressed: options.MaxSuppressed = None,
-    rows: options.Rows = None,
-    encoding: options.Encoding = "utf-8",
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    na: options.NaTexts = None,
+    out: Annotated[Path | None, typer.Option("--out", help="An HTML page with the table and a plot.")] = None,
+    domains: options.Domains = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Methods side by side: what counts are off by, loss, worst belief, people above the limit. Writes no release."""
     from oneoff.comparison import compare as compare_methods
-    from oneoff.randomness import given_seed
     from oneoff.report.comparison import comparison_html, comparison_lines
     from oneoff.report.progress import progress_bar
-    from oneoff.table.read import read_table
 
-    seed = given_seed(seed, seed_file)
-    table = read_table(
-        source, quasi=options.names(quasi), sensitive=options.name_or_names(sensitive), numeric=options.names(numeric),
-        categorical=options.names(categorical), hierarchies=options.pairs(hierarchy, "--hierarchy"),
-        missing=missing, rows=rows, encoding=encoding, delimiter=delimiter, na=options.na_texts(na),  # type: ignore[arg-type]
-        decimal=decimal or ".", person=person, household=household, rows_are_people=rows_are_people,
-        per_person=per_person, ordered=options.orders(ordered), dates=options.pairs(dates, "--dates"),
-        prefix=options.names(prefix),
-    )  # fmt: skip
-    most_rows = 1 if per_person == "one" else most_rows
-    sizes = options.sizes(domains, "--domains")
+    own = [text.strip().partition(" ")[2] for text in runs or ()]
+    job = read(next(iter([*(guarantee or ()), *own]), None))
+    chosen = guarantee or ([] if runs else [job.guarantee])
+    table, sizes = job.read_table(), options.sizes(domains, "--domains")
     with progress_bar() as report:
         found = compare_methods(
-            table, guarantee, methods=methods, runs=runs or (), seed=seed, hold_out=hold_out, domains=sizes,
-            most_rows=most_rows, target=target, model=model, workload=workload, max_suppressed=max_suppressed,
-            report=report,
+            table, chosen, methods=methods, runs=runs or (), seed=job.chosen_seed(), domains=sizes,
+            hold_out=job.hold_out if hold_out is None else hold_out, most_rows=job.rows_of_a_person(), target=target,
+            model=model, workload=workload, max_suppressed=job.max_suppressed, report=report,
         )  # fmt: skip
     rows_found = [row.as_dict() for row in found]
-    promises = list(dict.fromkeys([*(guarantee or ()), *(row.guarantee for row in found[-len(runs or ()) :] if runs)]))
+    promises = list(dict.fromkeys([*chosen, *(row.guarantee for row in found[-len(own) :] if own)]))
     title = ", ".join(promises)
     if out is not None:
         out.write_text(comparison_html(rows_found, title), encoding="utf-8")
@@ -180,8 +152,9 @@ def compare(
         print_lines(comparison_lines(rows_found, title))
 
 
+@of_a_table
 def sweep(
-    source: options.FileOrJob,
+    read: Read,
     guarantee: Annotated[
         str | None,
         typer.Option(
@@ -193,36 +166,12 @@ def sweep(
         str | None,
         typer.Option("--methods", help="Methods, e.g. tallies,mondrian; tallies by default where it serves."),
     ] = None,
-    quasi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
     target: options.Target = None,
     model: options.ModelName = "trees",
     workload: options.Workload = None,
     repeat: Annotated[int, typer.Option(help="How many draws of each, with other people held out.")] = 1,
     hold_out: Annotated[float, typer.Option("--hold-out", help="Leave out this share of the people to test on.")] = 0.2,
     out: Annotated[Path | None, typer.Option("--out", help="An HTML page with the table and plots.")] = None,
-    identifiers: options.Identifiers = None,
-    person: options.Person = None,
-    household: options.Household = None,
-    rows_are_people: options.RowsArePeople = False,
-    per_person: options.PerPerson = None,
-    most_rows: options.MostRows = None,
-    numeric: options.Numeric = None,
-    categorical: options.Categorical = None,
-    hierarchy: options.SameHierarchy = None,
-    ordered: options.Ordered = None,
-    dates: options.Dates = None,
-    prefix: options.Prefix = None,
-    missing: options.JobMissing = None,
-    bins: options.Bins = None,
-    max_suppressed: options.MaxSuppressed = None,
-    seed: Annotated[int | None, typer.Option(help="For a repeatable run.")] = None,
-    seed_file: options.SeedFile = None,
-    rows: options.Rows = None,
-    encoding: options.JobEncoding = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    na: options.NaTexts = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Which parameter? What a promise costs at several values: counts, models, loss, attacks. Writes no release."""
@@ -230,12 +179,12 @@ def sweep(
     from oneoff.report.sweep import CHOSEN, sweep_html, sweep_lines
     from oneoff.sweeping import sweep as sweep_values
 
-    job = options.reading_job(source, locals())
+    job = read(guarantee)
     with progress_bar() as report:
         swept = sweep_values(
             job.read_table(), job.guarantee, methods=options.names(methods) or None, repeat=repeat,
             seed=job.chosen_seed(), hold_out=hold_out, target=target, model=model, workload=workload,
-            most_rows=1 if job.per_person == "one" else job.most_rows, max_suppressed=job.max_suppressed, report=report,
+            most_rows=job.rows_of_a_person(), max_suppressed=job.max_suppressed, report=report,
         ).as_dict()  # fmt: skip
     if out is not None:
         out.write_text(sweep_html(swept), encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from oneoff.cli.output import notify
 from oneoff.errors import BadValue
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = [
     "AsJson",
     "Bins",
     "Categorical",
+    "Conf",
     "Csv",
     "Dates",
     "Decimal",
@@ -26,6 +28,7 @@ __all__ = [
     "Domains",
     "Effort",
     "Encoding",
+    "Engine",
     "EvenIfBroken",
     "File",
     "FileOrJob",
@@ -41,8 +44,10 @@ __all__ = [
     "Keep",
     "Key",
     "Level",
+    "Master",
     "MaxSuppressed",
     "MeasuredHierarchy",
+    "MemoryPerWorker",
     "MethodName",
     "MethodOption",
     "Missing",
@@ -63,10 +68,12 @@ __all__ = [
     "Quasi",
     "ReadHierarchy",
     "ReleaseFolder",
+    "Resume",
     "Rows",
     "RowsArePeople",
     "SameHierarchy",
     "SameMissing",
+    "Scratch",
     "Seed",
     "SeedFile",
     "Sensitive",
@@ -76,6 +83,7 @@ __all__ = [
     "Verbose",
     "WeightColumn",
     "Weighted",
+    "Workers",
     "Workload",
     "job_options",
     "na_texts",
@@ -94,10 +102,14 @@ _GUARANTEE = (
 )
 
 # What comes in
-File = Annotated[str, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")]
-AnyFile = Annotated[str, typer.Argument(help="A CSV or Parquet file made by any tool.", metavar="FILE")]
+_TABLE = "a table of a database: duckdb:people.db?table=patients, sqlite:///..., postgresql://..."
+File = Annotated[str, typer.Argument(help=f"A CSV or Parquet file, or {_TABLE}", metavar="FILE|URL")]
+AnyFile = Annotated[
+    str, typer.Argument(help=f"A CSV or Parquet file made by any tool, or {_TABLE}", metavar="FILE|URL")
+]
 FileOrJob = Annotated[
-    str, typer.Argument(help="A CSV or Parquet file, or a job file (.toml).", metavar="FILE|JOB.toml")
+    str,
+    typer.Argument(help=f"A CSV or Parquet file, a job file (.toml), or {_TABLE}", metavar="FILE|JOB.toml|URL"),
 ]
 ReleaseFolder = Annotated[Path, typer.Argument(help="A release folder, or its public half.")]
 PublicHalf = Annotated[Path, typer.Argument(help="The public half of a release.")]
@@ -251,6 +263,44 @@ MaxSuppressed = Annotated[
     ),
 ]
 
+# Where it runs
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="memory, local (worker processes over the files) or spark; auto (default) takes memory up to 5 million "
+        "rows.",
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", help="Worker processes of --engine local; as many as cores by default.")
+]
+MemoryPerWorker = Annotated[
+    str | None,
+    typer.Option(help="What a worker may take, e.g. 1g (default) or 512m: blocks are as large as it allows."),
+]
+Scratch = Annotated[
+    str | None,
+    typer.Option(
+        "--scratch", help="Folder for what is needed between passes; as private as the table, gone at the end."
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master", help="Where Spark runs: local[4], spark://HOST:7077, yarn, k8s://...; Spark decides by default."
+    ),
+]
+Conf = Annotated[
+    list[str] | None, typer.Option("--conf", help="spark.executor.memory=4g: a setting of Spark. Repeatable.")
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume", help="Go on with a run of --engine local or spark that was stopped: blocks done stay done."
+    ),
+]
+
 # What goes out
 Out = Annotated[str | None, typer.Option("--out", help="Folder for the release; it must not exist.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Write data.csv beside data.parquet.")]
@@ -316,9 +366,12 @@ def na_texts(text: str | None) -> list[str]:
 def read_columns(
     source: str, rows: int | None, encoding: str, delimiter: str | None, decimal: str | None, na: str | None
 ) -> Any:
-    """All columns of a file, without roles."""
+    """All columns of a file or of a table in a database, without roles."""
+    from oneoff.table.databases.url import database_url, is_url, warnings_of
     from oneoff.table.read import read_frame
 
+    for notice in warnings_of(database_url(source)) if is_url(source) else ():
+        notify(notice)
     return read_frame(
         source, rows=rows, encoding=encoding, delimiter=delimiter, na=na_texts(na), decimal=decimal or "."
     )
@@ -359,7 +412,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
                 "method", "seed", "seed_file", "rows", "encoding",
                 "delimiter", "decimal", "csv", "raw_csv", "overwrite", "hold_out",
                 "person", "household", "rows_are_people", "per_person", "most_rows", "weight",
-                "max_suppressed")  # fmt: skip
+                "max_suppressed", "engine", "workers", "memory_per_worker", "scratch", "master")  # fmt: skip
     return {
         "output": given["out"],
         "sensitive": name_or_names(given["sensitive"]),
@@ -367,6 +420,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "na": na_texts(given["na"]) if given["na"] else None,
         "ordered": orders(given["ordered"]),
         "dates": pairs(given["dates"], "--dates"),
+        "conf": pairs(given["conf"], "--conf"),
         "options": pairs([*(given["option"] or []), *effort], "--option"),
         **{name: names(given[name]) for name in lists},
         **{name: given[name] for name in as_given},
@@ -374,7 +428,8 @@ def job_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _UNASKED = (
-    "effort", "option", "keep", "level", "other_below", "method", "csv", "raw_csv", "overwrite", "weight",
+    "effort", "option", "method", "csv", "raw_csv", "overwrite",
+    "engine", "workers", "memory_per_worker", "scratch", "master", "conf",
 )  # fmt: skip
 
 

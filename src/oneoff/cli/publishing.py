@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +15,8 @@ from oneoff.errors import BadValue, PromiseBroken
 
 if TYPE_CHECKING:
     from oneoff.job import Job
+    from oneoff.larger.publishing import LargeOutcome
     from oneoff.outcome import Outcome
-    from oneoff.publish import Report, Warn
 
 __all__ = ["anonymize", "demo"]
 
@@ -40,6 +39,7 @@ def demo(
     from oneoff.publish import publish
     from oneoff.releases.draft import refuse_existing
     from oneoff.releases.leftovers import clear_leftovers
+    from oneoff.report.progress import progress_bar
     from oneoff.table.read import read_table
     from oneoff.table.sample import SAMPLE_ROLES, sample
 
@@ -51,7 +51,11 @@ def demo(
         typer.echo(f"A generated table of {table.rows} people; every row is made up.")
         typer.echo(f"  quasi-identifiers: {', '.join(attribute.name for attribute in table.quasi)}")
         typer.echo(f"  sensitive: {SAMPLE_ROLES['sensitive']}   promise: {guarantee}\n")
-    outcome = _watched(lambda report, warn: publish(table, guarantee, report=report, warn=warn))
+    notify = notify_once()
+    with progress_bar() as report:
+        outcome = publish(table, guarantee, report=report, warn=notify)
+    for notice in outcome.notices:
+        notify(notice)
     withheld = write_outcome(outcome, out, csv=True, overwrite=overwrite, warn=told)
     _tell(outcome, out, withheld, told, as_json=as_json, verbose=verbose)
     if not as_json:
@@ -91,6 +95,13 @@ def anonymize(
     hold_out: options.HoldOut = None,
     max_suppressed: options.MaxSuppressed = None,
     rows: options.Rows = None,
+    engine: options.Engine = None,
+    workers: options.Workers = None,
+    memory_per_worker: options.MemoryPerWorker = None,
+    scratch: options.Scratch = None,
+    master: options.Master = None,
+    conf: options.Conf = None,
+    resume: options.Resume = False,
     encoding: options.JobEncoding = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
@@ -105,52 +116,54 @@ def anonymize(
 ) -> None:
     """Publish a table: the most useful release that keeps the promise, checked record by record."""
     given = options.job_options(locals())
-    from oneoff.folder import write_outcome
     from oneoff.job import read_job
-    from oneoff.publish import publish_job
+    from oneoff.larger.doors import publish_any
+    from oneoff.releases.store import landing
+    from oneoff.report.progress import progress_bar
+    from oneoff.table.databases import without_credentials
 
     job = read_job(source, given) if source.endswith(".toml") else read_job(None, {"input": source, **given})
     told = Told()
-    folder = _folder_for(job, sign, told)
+    place = _place_for(job, sign, told)
     if seed is not None:
         told(_SEEN)
-    outcome = _watched(lambda report, warn: publish_job(job, report=report, warn=warn))
-    withheld = write_outcome(
-        outcome, folder, csv=job.csv, raw_csv=job.raw_csv, overwrite=job.overwrite, even_if_broken=even_if_broken,
-        sign=sign, warn=told,
-    )  # fmt: skip
-    _tell(outcome, folder, withheld, told, as_json=as_json, verbose=verbose)
+    notify = notify_once()
+    with landing(place, job.scratch, overwrite=job.overwrite) as folder:
+        with progress_bar() as report:
+            outcome, withheld = publish_any(
+                job, folder, resume=resume, even_if_broken=even_if_broken, sign=sign, report=report, warn=notify,
+                told=told,
+            )  # fmt: skip
+        for notice in outcome.notices:
+            notify(notice)
+    _tell(outcome, without_credentials(place), withheld, told, as_json=as_json, verbose=verbose)
 
 
-def _folder_for(job: Job, sign: str | None, told: Told) -> Path:
+def _place_for(job: Job, sign: str | None, told: Told) -> str:
     """Where the release goes, cleared; what cannot be written or signed is refused before the work."""
     from oneoff.releases.draft import refuse_existing
     from oneoff.releases.leftovers import clear_leftovers
     from oneoff.releases.signature import signer
+    from oneoff.releases.store import is_store
 
     if job.output is None:
         raise BadValue("no folder for the release was named", allowed="--out FOLDER, or output = ... in the job file")
-    refuse_existing(Path(job.output), job.overwrite)
     if sign is not None:
         signer(sign)
-    clear_leftovers(Path(job.output), told)
-    return Path(job.output)
-
-
-def _watched(run: Callable[[Report, Warn], Outcome]) -> Outcome:
-    """With a progress bar, and with notices as they come up."""
-    from oneoff.report.progress import progress_bar
-
-    notify = notify_once()
-    with progress_bar() as report:
-        outcome = run(report, notify)
-    for notice in outcome.notices:
-        notify(notice)
-    return outcome
+    if not is_store(job.output):
+        refuse_existing(Path(job.output), job.overwrite)
+        clear_leftovers(Path(job.output), told)
+    return job.output
 
 
 def _tell(
-    outcome: Outcome, out: Path, withheld: PromiseBroken | None, told: Told, *, as_json: bool, verbose: bool
+    outcome: Outcome | LargeOutcome,
+    out: str | Path,
+    withheld: PromiseBroken | None,
+    told: Told,
+    *,
+    as_json: bool,
+    verbose: bool,
 ) -> None:
     """Print what came of it; a promise that does not hold is exit status 1."""
     if as_json:
@@ -162,7 +175,7 @@ def _tell(
         raise typer.Exit(1)
 
 
-def _print(outcome: Outcome, out: Path, withheld: PromiseBroken | None, verbose: bool) -> None:
+def _print(outcome: Outcome | LargeOutcome, out: str | Path, withheld: PromiseBroken | None, verbose: bool) -> None:
     from oneoff.report.text import brief_outcome_lines, outcome_lines
 
     summary = outcome.as_dict() | {"notices": []}  # they are on stderr already
@@ -170,11 +183,11 @@ def _print(outcome: Outcome, out: Path, withheld: PromiseBroken | None, verbose:
     print_lines(lines(summary, outcome.verdict, outcome.utility))
     typer.echo("\n".join(["", *_written(outcome, out, withheld)]))  # paths are not wrapped
     if not verbose:
-        board = f"For the board: {out}/private/report.html; " if (out / "private" / "report.html").exists() else ""
+        board = f"For the board: {out}/private/report.html; " if Path(out, "private", "report.html").exists() else ""
         typer.echo(f"{board}{MORE}")
 
 
-def _written(outcome: Outcome, out: Path, withheld: PromiseBroken | None) -> list[str]:
+def _written(outcome: Outcome | LargeOutcome, out: str | Path, withheld: PromiseBroken | None) -> list[str]:
     """Where the release is, and what it may be used for."""
     if withheld is not None:
         return [*textwrap.wrap(f"{withheld.what[0].upper()}{withheld.what[1:]}", WIDTH), *error_details(withheld)]

@@ -18,16 +18,17 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from oneoff.engines.files import Files, open_files
 from oneoff.engines.pool import Pool
 from oneoff.engines.waist import Report, Route, TextFormat, Workers
 from oneoff.errors import OutputError
 from oneoff.table.arrays import Ints, offsets
+from oneoff.table.files import Files, open_files
 
 __all__ = ["Local", "start"]
 
 S = TypeVar("S")
 R = TypeVar("R")
+_CALLS = 8  # for each worker, where what comes of them is merged
 _SORTED = 1 << 20  # rows that are sorted by block at a time
 
 
@@ -98,7 +99,8 @@ class Local:
         self, frame: Files | Kept, count: Callable[[pa.RecordBatch], S], merge: Callable[[S, S], S],
         report: Report | None = None,
     ) -> S | None:  # fmt: skip
-        calls = [(frame, stretch, count, merge) for stretch in frame.stretches]
+        many = _CALLS * self._pool.number  # each has a result that comes here
+        calls = [(frame, frame.stretches[i::many], count, merge) for i in range(min(many, len(frame.stretches)))]
         whole: S | None = None
         for _, state in self._each(_reduced, calls, report):
             if state is not None:
@@ -156,9 +158,11 @@ class Local:
 # --- what workers do
 
 
-def _reduced(frame: Files | Kept, stretch: Any, count: Callable[[pa.RecordBatch], S], merge: Any) -> S | None:
+def _reduced(
+    frame: Files | Kept, stretches: Sequence[Any], count: Callable[[pa.RecordBatch], S], merge: Any
+) -> S | None:
     state: S | None = None
-    for batch in frame.batches(stretch):
+    for batch in (batch for stretch in stretches for batch in frame.batches(stretch)):
         if batch.num_rows:
             found = count(batch)
             state = found if state is None else merge(state, found)

@@ -27,25 +27,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from oneoff.errors import BadValue, nearest
+from oneoff.table.files import PLACE, TextFormat
 
 __all__ = ["ENGINES", "PLACE", "Engine", "Frame", "Report", "Route", "TextFormat", "Workers", "engine"]
-
-PLACE = ("(file)", "(row)")  # columns that say where a row came from
 
 S = TypeVar("S")
 R = TypeVar("R")
 Report = Callable[[float], None]  # is told the share that is done
 Route = Callable[[pa.RecordBatch], npt.NDArray[np.integer[Any]]]
-
-
-@dataclass(frozen=True)
-class TextFormat:
-    """How text files are to be read; in other sources only `na` matters."""
-
-    encoding: str = "utf-8"
-    delimiter: str | None = None
-    na: tuple[str, ...] = ("",)
-    decimal: str = "."
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from oneoff.kernels.space import ABOVE_ALL, KIND, OFFSET, SET, SIZE, in_units, s
 __all__ = ["MEDIAN", "RELAXED", "STRICT", "cut", "working_space"]
 
 STRICT, RELAXED, MEDIAN = range(3)  # kinds of cuts
+WORD = 64  # bits of a word
+SCAN = 16  # codes that are looked at in the time it takes to sort one
 TIES = 24  # about how many positions are tried when a node is cut through ties
 
 
@@ -105,10 +107,10 @@ def _divide(codes: Any, spare: Any, first: int, last: int, at: int, work: Any) -
         else:
             work[PLACE, i] = right
             right += 1
-        for j in range(codes.shape[1]):
+    for j in range(codes.shape[1]):
+        for i in range(first, last):
             spare[work[PLACE, i], j] = codes[i, j]
-    for i in range(first, last):
-        for j in range(codes.shape[1]):
+        for i in range(first, last):
             codes[i, j] = spare[i, j]
     for column in (VALUES, ROWS, TIE):
         for i in range(first, last):
@@ -244,7 +246,7 @@ def _order_codes(codes: Any, kind: int, first: int, last: int, j: int, work: Any
         for i in range(distinct):
             order[i] %= many
     else:
-        sort_ints(order, distinct)
+        _ascending(order, distinct, hist)
     work[EDGES, 0] = 0
     for i in range(distinct):
         work[SLOT, order[i]] = i
@@ -254,21 +256,36 @@ def _order_codes(codes: Any, kind: int, first: int, last: int, j: int, work: Any
 
 
 @njit(cache=True)
+def _ascending(order: Any, distinct: int, hist: Any) -> None:
+    """Sort the codes that occur; where they lie close together, by looking at all from the lowest to the highest."""
+    low, high = order[0], order[0]
+    for i in range(distinct):
+        low, high = min(low, order[i]), max(high, order[i])
+    if high - low > SCAN * distinct:
+        sort_ints(order, distinct)
+        return
+    found = 0
+    for c in range(low, high + 1):
+        if hist[c] > 0:
+            order[found] = c
+            found += 1
+
+
+@njit(cache=True)
 def _place_by_slot(codes: Any, first: int, last: int, j: int, distinct: int, by_value: bool, work: Any) -> None:
     """Every row is placed where the rows of its code begin (edges); values are listed code by code."""
-    edges, slot = work[EDGES], work[SLOT]
+    edges, order, begin, place = work[EDGES], work[ORDER], work[HIST], work[PLACE]
+    for s in range(distinct):
+        begin[order[s]] = edges[s]
     for i in range(first, last):
-        s = slot[codes[i, j]]
-        work[PLACE, i] = edges[s]
+        place[i] = begin[codes[i, j]]
     if by_value:
-        for s in range(distinct):
-            work[HIST, s] = edges[s]
         for i in range(first, last):
-            s = slot[codes[i, j]]
-            work[BY_PLACE, work[HIST, s]] = work[VALUES, i]
-            work[HIST, s] += 1
-        for s in range(distinct):
-            work[HIST, s] = 0
+            c = codes[i, j]
+            work[BY_PLACE, begin[c]] = work[VALUES, i]
+            begin[c] += 1
+    for s in range(distinct):
+        begin[order[s]] = 0
 
 
 @njit(cache=True)
@@ -343,31 +360,73 @@ def _loss(codes: Any, space: Any, first: int, last: int, at: int, limit: float, 
     """People times loss when the rows placed before `at` are divided from the others; stops once above the limit."""
     total = 0.0
     for j in range(codes.shape[1]):
-        cursor[STAMP] += 1  # a new stamp makes `seen` empty
-        stamp, offset = cursor[STAMP], space.attribute[j, OFFSET]
         low_left, low_right = np.int64(ABOVE_ALL), np.int64(ABOVE_ALL)
         high_left, high_right = np.int64(-1), np.int64(-1)
         left, right = np.int64(0), np.int64(0)
-        if space.attribute[j, KIND] == SET:
-            for i in range(first, last):
-                c = offset + codes[i, j]
-                if work[PLACE, i] < at:
-                    if work[SEEN_LEFT, c] != stamp:
-                        work[SEEN_LEFT, c] = stamp
-                        left += 1
-                elif work[SEEN_RIGHT, c] != stamp:
-                    work[SEEN_RIGHT, c] = stamp
-                    right += 1
+        if space.attribute[j, KIND] != SET:
+            low_left, high_left, low_right, high_right = _ends(codes, j, first, last, at, work)
+        elif space.attribute[j, SIZE] <= WORD:
+            left, right = _few_codes(codes, j, first, last, at, work)
         else:
-            for i in range(first, last):
-                c = np.int64(codes[i, j])
-                if work[PLACE, i] < at:
-                    low_left, high_left = min(low_left, c), max(high_left, c)
-                else:
-                    low_right, high_right = min(low_right, c), max(high_right, c)
+            left, right = _many_codes(codes, j, space.attribute[j, OFFSET], first, last, at, cursor, work)
         total += at * span_loss(space, j, low_left, high_left, left)
         if at < last - first:
             total += (last - first - at) * span_loss(space, j, low_right, high_right, right)
         if total >= limit:
             break
     return total
+
+
+@njit(cache=True)
+def _ends(codes: Any, j: int, first: int, last: int, at: int, work: Any) -> tuple[int, int, int, int]:
+    """The lowest and highest code of attribute j on either side. Without a branch, so that it runs on vectors."""
+    place = work[PLACE]
+    low_left, low_right = np.int64(ABOVE_ALL), np.int64(ABOVE_ALL)
+    high_left, high_right = np.int64(-1), np.int64(-1)
+    for i in range(first, last):
+        c, goes = np.int64(codes[i, j]), place[i] < at
+        low_left = min(low_left, c if goes else np.int64(ABOVE_ALL))
+        high_left = max(high_left, c if goes else np.int64(-1))
+        low_right = min(low_right, np.int64(ABOVE_ALL) if goes else c)
+        high_right = max(high_right, np.int64(-1) if goes else c)
+    return low_left, high_left, low_right, high_right
+
+
+@njit(cache=True)
+def _few_codes(codes: Any, j: int, first: int, last: int, at: int, work: Any) -> tuple[int, int]:
+    """How many different codes either side has, where all codes fit the bits of a word."""
+    place = work[PLACE]
+    left, right = np.uint64(0), np.uint64(0)
+    for i in range(first, last):
+        bit = np.uint64(1) << np.uint64(codes[i, j])
+        left |= bit if place[i] < at else np.uint64(0)
+        right |= np.uint64(0) if place[i] < at else bit
+    return _bits(left), _bits(right)
+
+
+@njit(cache=True)
+def _bits(word: Any) -> int:
+    found = np.int64(0)
+    while word:
+        word &= word - np.uint64(1)
+        found += 1
+    return found
+
+
+@njit(cache=True)
+def _many_codes(
+    codes: Any, j: int, offset: int, first: int, last: int, at: int, cursor: Any, work: Any
+) -> tuple[int, int]:
+    """The same for any number of codes: a new stamp makes `seen` empty."""
+    cursor[STAMP] += 1
+    stamp, left, right = cursor[STAMP], np.int64(0), np.int64(0)
+    for i in range(first, last):
+        c = offset + codes[i, j]
+        if work[PLACE, i] < at:
+            if work[SEEN_LEFT, c] != stamp:
+                work[SEEN_LEFT, c] = stamp
+                left += 1
+        elif work[SEEN_RIGHT, c] != stamp:
+            work[SEEN_RIGHT, c] = stamp
+            right += 1
+    return left, right

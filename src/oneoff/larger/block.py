@@ -31,10 +31,12 @@ from oneoff.models.adversary import Adversary
 from oneoff.randomness import secret_generator
 from oneoff.releases import Published
 from oneoff.releases.description import describe
+from oneoff.releases.estimate import Estimate
 from oneoff.releases.parts import NUMBERED, part_name
 from oneoff.table import Table
 from oneoff.table.arrays import Floats, Ints
 from oneoff.utility import Utility
+from oneoff.utility.expected import answers_to_expect
 from oneoff.utility.loss import blurred
 from oneoff.utility.standard import answers_of_part
 from oneoff.utility.workload import Workload
@@ -66,7 +68,8 @@ class Part:
     """What came of a block; files by the name that they will have: where they are now, and their hash.
 
     shown     rows that show each sensitive value, or what noisy counts of it add up to
-    answers   [3, query]: people meant, what a recipient answers, people with those quasi-identifiers
+    answers   [4, query]: see `answers_of_part`
+    expected  what it says to the questions that the guide of a recipient is made of
     """
 
     block: int
@@ -79,6 +82,7 @@ class Part:
     verdict: Verdict
     utility: Utility
     answers: Floats
+    expected: tuple[Estimate, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +115,12 @@ class Work:
             described=describe(release),
             files=files,
             columns=columns,
-            private=self._links(release, rows, block),
+            private=self._private(release, rows, block),
             shown=release.shown_counts(),
             verdict=verdict.without_people(),
             utility=blurred(release, table),
             answers=answers_of_part(release, table, self.order.queries),
+            expected=answers_to_expect(release),
         )
 
     def _key(self, purpose: str, number: int) -> bytes:
@@ -137,7 +142,7 @@ class Work:
         files, columns = {}, {}
         for name, frames in release.in_stretches().items():
             own = part_name(name, block)
-            frames = (_numbered(frame, NUMBERED.get(name, ()), int(self.order.first[block])) for frame in frames)
+            frames = (_numbered(frame, tuple(NUMBERED.get(name, {})), int(self.order.first[block])) for frame in frames)
             path, digest, columns[name] = self._write(own, frames)
             files[own] = path, digest
         return files, columns
@@ -155,13 +160,14 @@ class Work:
         with path.open("rb") as file:
             return str(path), hashlib.file_digest(file, "sha256").hexdigest(), tuple(writer.schema.names)
 
-    def _links(self, release: Published, rows: pa.Table, block: int) -> dict[str, str]:
-        """Which record is whose: the file and the row of every person, where the engine knows them."""
-        if release.links is None:
-            return {}
-        columns = {"file": rows[PLACE[0]], "row": rows[PLACE[1]], "record": pa.array(release.links)}
-        name = part_name("links.parquet", block)
-        return {name: self._write(name, [pa.table(columns)])[0]}
+    def _private(self, release: Published, rows: pa.Table, block: int) -> dict[str, str]:
+        """Which record is whose, with the file and the row of every person, where the engine knows them; and how the
+        part came about."""
+        files = release.private_files()
+        if release.links is not None:
+            columns = {"file": rows[PLACE[0]], "row": rows[PLACE[1]], "record": pa.array(release.links)}
+            files = {**files, "links.parquet": pa.table(columns)}
+        return {own: self._write(own, [files[name]])[0] for name in files for own in (part_name(name, block),)}
 
 
 @contextmanager

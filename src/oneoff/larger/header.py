@@ -27,7 +27,7 @@ from oneoff.table.read import read_table, refuse_missing
 from oneoff.table.schema import Schema
 from oneoff.table.textfile import typed_column
 
-__all__ = ["Header", "Reading", "header_of"]
+__all__ = ["UNSERVED", "Header", "Reading", "header_of"]
 
 _MOST_VALUES = 2_000_000  # of one column
 _SAMPLED = 100_000  # identifiers that are looked at for repetition
@@ -189,12 +189,12 @@ def header_of(engine: Engine, frame: Frame, reading: Reading, report: Report | N
     return _with_domains(seen, frame, reading)
 
 
-_UNSERVED = ("person", "household", "per_person", "weight", "rows")
+UNSERVED = ("person", "household", "per_person", "weight", "rows")
 
 
 def _refuse_unserved(reading: Reading) -> None:
     """What a table that is read at once can have, and one in blocks cannot, yet."""
-    asked = [name for name in _UNSERVED if reading.given.get(name)]
+    asked = [name for name in UNSERVED if reading.given.get(name)]
     if not asked and len(reading.schema.beside) == 0:
         return
     what = asked[0].replace("_", "-") if asked else "several sensitive columns"
@@ -358,7 +358,7 @@ def _in_order(values: pa.Array, counts: Ints) -> tuple[pa.Array, Ints]:
 
 
 def _as_given(reading: Reading) -> dict[str, Any]:
-    without = (*_UNSERVED, *_COARSER, "rows_are_people", "identifiers", "encoding", "delimiter", "decimal")
+    without = (*UNSERVED, *_COARSER, "rows_are_people", "identifiers", "encoding", "delimiter", "decimal")
     return {name: value for name, value in reading.given.items() if name not in without and value is not None}
 
 

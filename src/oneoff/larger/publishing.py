@@ -18,18 +18,19 @@ from typing import Any
 import numpy as np
 
 from oneoff.audit import Verdict
+from oneoff.audit.adding import whole_verdict
 from oneoff.engines.waist import Engine, Frame, TextFormat
 from oneoff.errors import Defect, PromiseBroken
-from oneoff.larger.adding import whole_utility, whole_verdict
 from oneoff.larger.block import Order, Part, Work
 from oneoff.larger.cutting import Route, cut_blocks
 from oneoff.larger.header import Header, Reading, header_of
 from oneoff.larger.rules import block_size, cutting_for, options_of_whole, refuse_whole_only
 from oneoff.larger.run import Run, beginning
 from oneoff.larger.writing import write_parts
-from oneoff.publish import foreseen_of, ordered
+from oneoff.publish import checked_options, foreseen_of, ordered
 from oneoff.table.arrays import Ints
 from oneoff.utility import Utility
+from oneoff.utility.adding import whole_utility
 from oneoff.utility.standard import errors_of_parts, standard_queries
 
 __all__ = ["LargeOutcome", "Settings", "publish_large"]
@@ -124,6 +125,8 @@ def publish_large(
         told(notice)
     order = ordered(header.sketch(), settings.guarantee, settings.method, settings.options, settings.seed is not None)
     refuse_whole_only(order.method.name, header.rows)
+    if reading.given.get("domain") is not None:
+        checked_options(order.method, {"domain": reading.given["domain"]})
     foreseen = foreseen_of(order)
     for notice in foreseen:
         told(notice)
@@ -139,7 +142,8 @@ def publish_large(
         given = Order(header, order.model, order.method.name, against, options, first, queries)
         parts = _parts(engine, coded, route, Work(given, run.key, str(run.parts)), run, people, say)
         say("adding up", 0.0)
-        verdict = whole_verdict([part.verdict for part in parts])
+        shown = np.sum([part.shown for part in parts], axis=0)
+        verdict = whole_verdict([part.verdict for part in parts], first, shown)
         lost = whole_utility([part.utility for part in parts], [part.rows for part in parts])
         answers = np.sum([part.answers for part in parts], axis=0)
         lost = replace(lost, count_error=errors_of_parts(answers, queries, header.sketch()))

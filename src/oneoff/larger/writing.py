@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneoff.auto import foretold_of
 from oneoff.errors import Defect, PromiseBroken
 from oneoff.larger.block import Order, Part
 from oneoff.larger.header import Header
 from oneoff.larger.run import Run
-from oneoff.plans import Channel
 from oneoff.releases.description import caps_of
 from oneoff.releases.draft import Draft, appearing
-from oneoff.releases.parts import merged_description
-from oneoff.releases.perturbed import counts_led_back
+from oneoff.releases.estimate import together
+from oneoff.releases.in_parts import load_parts, parts_over
+from oneoff.releases.part_files import PartFiles, stamp_of
+from oneoff.releases.parts import merged_description, prior_of
 from oneoff.releases.signature import SIGNATURE, signer
-from oneoff.releases.tallied import noisy_totals
-from oneoff.report.parts import readme_of_parts
-from oneoff.table.arrays import Ints
+from oneoff.report.guide import guide_of, readme
+from oneoff.utility.expected import expected_errors, expected_from
 
 if TYPE_CHECKING:
     from oneoff.larger.publishing import LargeOutcome, Settings
@@ -44,7 +46,7 @@ def write_parts(
             for name, path in part.private.items():
                 _take(draft, f"private/{name}", path)
         if not broken or settings.even_if_broken:
-            _public(draft, {**described, **({"broken": True} if broken else {})}, parts, settings, outcome)
+            _public(draft, {**described, **({"broken": True} if broken else {})}, parts, settings, header)
     if broken and not settings.even_if_broken:
         return PromiseBroken(
             f"the public half was withheld: {outcome.verdict.sentence().rstrip('.')}",
@@ -55,22 +57,12 @@ def write_parts(
 
 
 def _described(parts: Sequence[Part], header: Header, order: Order) -> dict[str, Any]:
-    prior = _prior([part.shown for part in parts], header, parts[0].described)
+    told = {**parts[0].described, "rows": header.rows}
+    prior = prior_of(told, np.sum([part.shown for part in parts], axis=0))
+    if "prior_is" not in told and not np.array_equal(prior, header.counts):
+        raise Defect("the values of all parts are not those of the table")
     whole = merged_description([part.described for part in parts], prior.tolist())
     return {**whole, "caps": caps_of(order.model, prior)}
-
-
-def _prior(shown: Sequence[Ints], header: Header, described: Mapping[str, Any]) -> Ints:
-    """People with each value in the whole table: the exact number, or what all parts together let estimate."""
-    total = np.sum(shown, axis=0)
-    how = described.get("prior_is", "exact")
-    if how == "noisy":
-        return noisy_totals(total[None], header.rows)
-    if how == "estimated":
-        return counts_led_back(total, Channel(np.array(described["channel"]["weights"], dtype=np.int64)))
-    if not np.array_equal(total, header.counts):
-        raise Defect("the values of all parts are not those of the table")
-    return header.counts
 
 
 def _take(draft: Draft, name: str, path: str) -> None:
@@ -82,15 +74,13 @@ def _take(draft: Draft, name: str, path: str) -> None:
     target.chmod(0o600 if name.startswith("private/") else 0o644)
 
 
-def _public(
-    draft: Draft, described: dict[str, Any], parts: Sequence[Part], settings: Settings, outcome: LargeOutcome
-) -> None:
+def _public(draft: Draft, described: dict[str, Any], parts: Sequence[Part], settings: Settings, header: Header) -> None:
     files: dict[str, str] = {}
     for part in parts:
         for name, (path, digest) in part.files.items():
             _take(draft, f"public/{name}", path)
             files[name] = digest
-    page = readme_of_parts(described, parts[0].columns, outcome.utility).encode()
+    page = _guide(draft.folder / "public", {**described, "files": files}, parts, header)
     with draft.file("public/README.md") as file:
         file.write(page)
     files["README.md"] = file.hash()
@@ -100,6 +90,22 @@ def _public(
     if settings.sign is not None:
         with draft.file(f"public/{SIGNATURE}") as file:
             file.write(signer(settings.sign)(content.encode()))
+
+
+def _guide(public: Path, described: dict[str, Any], parts: Sequence[Part], header: Header) -> bytes:
+    """README.md, made of what is in the folder, and of questions that anybody may ask of it."""
+    told = json.loads(json.dumps(described))
+    stamps = {name: stamp_of(public / name) for name in told["files"]}
+    files = PartFiles(public, told, stamps)
+    if told["form"] == "masked" or told.get("columns") == "box":  # not all values of the table are in the files
+        release = load_parts(files)
+        expected = expected_errors(release)
+    else:
+        release = parts_over(files, header.quasi, np.sum([part.shown for part in parts], axis=0))
+        answers = [together(each) for each in zip(*(part.expected for part in parts), strict=True)]
+        expected = expected_from(answers, release.rows)
+    guide = guide_of(release, parts[0].columns, expected, foretold_of(release), ())
+    return readme(guide).encode()
 
 
 def _private(outcome: LargeOutcome, run: Run, settings: Settings, sources: Sequence[str]) -> dict[str, bytes]:

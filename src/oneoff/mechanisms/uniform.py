@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oneoff.table import Attribute, Table
+from oneoff.table import Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, offsets
+from oneoff.table.axes import axes_of
 
-__all__ = ["axes_of", "uniform_cut", "uniform_pieces"]
+__all__ = ["uniform_cut", "uniform_pieces"]
 
 
 def uniform_pieces(table: Table, sizes: list[int], importance: Floats | None = None) -> list[Codes]:
@@ -65,20 +66,3 @@ def _axes(table: Table) -> tuple[Floats, Floats]:
     counted = zip(table.quasi, table.codes.T, strict=True)
     own = [np.bincount(codes, minlength=attribute.size) for attribute, codes in counted]
     return axes_of(table.quasi, own if table.margins is None else table.margins)
-
-
-def axes_of(quasi: Sequence[Attribute], people: Sequence[Ints]) -> tuple[Floats, Floats]:
-    """The place of every code, attribute after attribute, and what a unit of impurity of each attribute counts.
-
-    Numbers lie where the people are: the place is the share of people below. Categories have no place, which is written
-    -1, with a hierarchy or without: the order of its leaves says too little about how alike they are.
-    """
-    places, weights = [], []
-    for attribute, counts in zip(quasi, people, strict=True):
-        share = counts / counts.sum()
-        ordered = attribute.has_order
-        place = np.cumsum(share) - share / 2 if ordered else np.full(attribute.size, -1.0)
-        impurity = share @ place**2 - (share @ place) ** 2 if ordered else 1 - share @ share
-        places.append(place)
-        weights.append(1 / impurity if impurity > 0 else 0.0)
-    return np.concatenate(places), np.array(weights)

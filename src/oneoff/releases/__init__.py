@@ -10,6 +10,7 @@ from oneoff.releases.cells import Cells
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.exact import Exact
 from oneoff.releases.generalized import Generalized, generalize, generalize_each
+from oneoff.releases.in_parts import InParts
 from oneoff.releases.kinds import has_entry, kind, of_kind
 from oneoff.releases.masked import Masked, mask
 from oneoff.releases.microdata import PlainRows
@@ -29,6 +30,7 @@ __all__ = [
     "Estimate",
     "Exact",
     "Generalized",
+    "InParts",
     "Masked",
     "Nodes",
     "Perturbed",

@@ -57,14 +57,15 @@ def added(parts: Sequence[Estimate], most: float | None = None) -> Estimate:
     raw, low, high = (math.fsum(getattr(each, name) for each in parts) for name in ("raw", "low", "high"))
     errors = [each.error for each in parts]
     error = None if None in errors else math.fsum(each or 0.0 for each in errors)
-    if error is not None:
+    certain, weighted = all(each.certain for each in parts), any(each.weighted for each in parts)
+    if error is not None and not certain:
         low, high = max(raw - CONFIDENCE * error, low), min(raw + CONFIDENCE * error, high)
     if most is not None:
         low, high = min(low, most), min(high, most)
     low, high = min(low, high), max(low, high)
     names = tuple(dict.fromkeys(name for each in parts for name in each.independent))
-    certain, weighted = all(each.certain for each in parts), any(each.weighted for each in parts)
-    return Estimate(min(max(raw, low), high), raw, error, low, high, certain, weighted, names)
+    provided = next((each.provided for each in parts if each.provided), "")
+    return Estimate(min(max(raw, low), high), raw, error, low, high, certain, weighted, names, provided=provided)
 
 
 def by_value(column: str, numbers: Floats, labels: Any, count: Callable[[Condition], Estimate]) -> Estimate:
@@ -98,12 +99,19 @@ def _times(count: Estimate, mean: float, least: float, largest: float) -> Estima
     return replace(count, count=min(max(raw, low), high), raw=raw, error=error, low=low, high=high)
 
 
-def mean_of(people: Estimate, less: Callable[[float], Estimate], ends: tuple[float, float]) -> Estimate:
-    """The mean of a number over some people, when less(m) is the sum of what everybody's number is beyond m.
+def mean_of(
+    people: Estimate, sums: Callable[[Sequence[float]], list[Estimate]], ends: tuple[float, float], at_once: int = 1
+) -> Estimate:
+    """The mean of a number over some people, when sums([m]) is the sum of what everybody's number is beyond m, and so
+    many of these are looked at together.
 
     With standard errors: to the first order, the error of the mean is that of the sum beyond it, for each person.
     Without: the true mean is a number beyond which the sum can be nothing.
     """
+
+    def less(beyond: float) -> Estimate:
+        return sums([beyond])[0]
+
     total = less(0.0)
     if people.high <= 0 or people.raw <= 0:
         low, high = ends if people.high > 0 else (_NAN, _NAN)
@@ -114,18 +122,20 @@ def mean_of(people: Estimate, less: Callable[[float], Estimate], ends: tuple[flo
         error = (less(mean).error or 0.0) / people.raw
         low, high = max(mean - CONFIDENCE * error, ends[0]), min(mean + CONFIDENCE * error, ends[1])
         return replace(total, count=mean, raw=raw, error=error, low=low, high=high)
-    high = _furthest(lambda at: less(at).high >= 0, *ends)
-    low = _furthest(lambda at: less(at).low <= 0, *ends[::-1])
+    high = _furthest(lambda at: [each.high >= 0 for each in sums(at)], *ends, at_once)
+    low = _furthest(lambda at: [each.low <= 0 for each in sums(at)], *ends[::-1], at_once)
     return replace(total, count=min(max(mean, low), high), raw=raw, low=low, high=high)
 
 
-def _furthest(possible: Callable[[float], bool], near: float, far: float) -> float:
-    """Up to where a mean is possible, which it is near by; rather a little further than not as far."""
-    if possible(far):
+def _furthest(possible: Callable[[Sequence[float]], list[bool]], near: float, far: float, at_once: int = 1) -> float:
+    """Up to where a mean is possible, which it is near by; rather a little further than not as far. So many places
+    between are looked at together, in as many steps as it takes to come as near as with halvings."""
+    if possible([far])[0]:
         return far
-    for _ in range(_STEPS):
-        middle = (near + far) / 2
-        near, far = (middle, far) if possible(middle) else (near, middle)
+    for _ in range(math.ceil(_STEPS / math.log2(at_once + 1))):
+        between = [near + (far - near) * i / (at_once + 1) for i in range(1, at_once + 1)]
+        beyond = (*possible(between), False).index(False)
+        near, far = (near, *between)[beyond], (*between, far)[beyond]
     return far
 
 
@@ -143,10 +153,13 @@ def share_of(inside: Estimate, others: Estimate) -> Estimate:
     low, high = _part(inside.low, others.high), _part(inside.high, others.low)
     if inside.error is not None and others.error is not None:
         error = ((1 - part) * inside.error + part * others.error) / whole
+    certain = inside.certain and others.certain
+    if error is not None and not certain:
         low, high = max(part - CONFIDENCE * error, 0.0), min(part + CONFIDENCE * error, 1.0)
     names = tuple(dict.fromkeys((*inside.independent, *others.independent)))
-    made = Estimate(min(max(part, low), high), raw, error, low, high, inside.certain and others.certain)
-    return replace(made, weighted=inside.weighted, independent=names, quantity="share")
+    made = Estimate(min(max(part, low), high), raw, error, low, high, certain)
+    provided = inside.provided or others.provided
+    return replace(made, weighted=inside.weighted, independent=names, provided=provided, quantity="share")
 
 
 def _part(one: float, other: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = ["Bucketized", "bucketize"]
+
+_CHANCE = "who of a bucket has which of its values has nothing to do with quasi-identifiers"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -106,7 +108,7 @@ class Bucketized(Exact):
         with_value = np.bincount(shares.owner, weights=shares.count * wanted[shares.value], minlength=shares.groups)
         share = with_value / shares.size
         drawn = meant * share * (1 - share) * (shares.size - meant) / np.maximum(shares.size - 1, 1)
-        return estimated(float(meant @ share), math.sqrt(float(drawn.sum())), float(meant.sum()))
+        return _by_chance(estimated(float(meant @ share), math.sqrt(float(drawn.sum())), float(meant.sum())))
 
     def _total(self, asked: Sequence[Condition], wanted: Floats, of: Amounts | None) -> Estimate:
         """The values of a bucket are dealt to its people by chance: the variance of a sum of products is known."""
@@ -116,7 +118,12 @@ class Bucketized(Exact):
         amount = wanted[shares.value]
         mean, square = (np.bincount(shares.owner, shares.count * amount**power) / size for power in (1, 2))
         drawn = size**2 / np.maximum(size - 1, 1) * np.maximum((second - first**2) * (square - mean**2), 0)
-        return between(float((size * first) @ mean), math.sqrt(float(drawn.sum())), least, most)
+        return _by_chance(between(float((size * first) @ mean), math.sqrt(float(drawn.sum())), least, most))
+
+
+def _by_chance(found: Estimate) -> Estimate:
+    """Where chance has a say, the interval rests on who of a bucket has which of its values being chance alone."""
+    return replace(found, provided=_CHANCE) if found.error else found
 
 
 def _read_shares(frame: pyarrow.Table, common: dict[str, Any], buckets: int) -> Counts:

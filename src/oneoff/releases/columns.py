@@ -14,8 +14,10 @@ from oneoff.table import Attribute, Hierarchy
 from oneoff.table.arrays import Codes, Floats, Ints
 
 __all__ = [
+    "OF_ALL",
     "array",
     "codes",
+    "codes_of_all",
     "describe_exact",
     "describe_values",
     "in_order",
@@ -33,6 +35,8 @@ __all__ = [
     "value_columns",
     "whole_numbers",
 ]
+
+OF_ALL = "(of all)"  # what the reader of a part of a release knows of a column: the values of all parts, or None so far
 
 _TYPES = {"i": "integer", "f": "number", "b": "boolean", "M": "date"}
 _DTYPES = {"integer": "int64", "number": "float64", "boolean": "bool", "date": "datetime64"}
@@ -94,6 +98,9 @@ def read_exact(described: list[dict[str, Any]], frame: pa.Table) -> tuple[tuple[
 
 def in_order(values: npt.NDArray[Any], described: dict[str, Any]) -> tuple[npt.NDArray[Any], Ints]:
     """The distinct values, ascending or in the order that release.json gives, and the code of each value."""
+    known = codes_of_all(described)
+    if known is not None:
+        return known, codes(pa.array(values), known).astype(np.int64)
     labels, code = np.unique(values, return_inverse=True)
     if described["kind"] != "ordered":
         return labels, code
@@ -102,6 +109,14 @@ def in_order(values: npt.NDArray[Any], described: dict[str, Any]) -> tuple[npt.N
         raise ValueError(f"the order of {described['name']!r} lacks values, or names one twice")
     order = np.argsort([rank[label] for label in labels.tolist()])
     return labels[order], np.argsort(order)[code]
+
+
+def codes_of_all(described: dict[str, Any]) -> npt.NDArray[Any] | None:
+    """The values that all parts of a release have in a column, where this is one of them and that is known."""
+    known = described.get(OF_ALL)
+    if OF_ALL in described and described["kind"] == "ordered":
+        return labels_of(described["order"], described["type"])
+    return known if isinstance(known, np.ndarray) else None
 
 
 def read_sensitive(described: dict[str, Any] | None) -> Attribute | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from oneoff.errors import listing
@@ -13,16 +14,16 @@ from oneoff.models import FPrivacy, Limits, Model, PerColumn, ValueCaps, parse, 
 from oneoff.models.adversary import Adversary
 from oneoff.models.joined import joined
 from oneoff.models.numbers import fraction_below, number_text
-from oneoff.releases.columns import describe_values, read_sensitive
+from oneoff.releases.columns import OF_ALL, describe_values, read_sensitive
 from oneoff.releases.kinds import kind
 from oneoff.releases.published import Published
 from oneoff.releases.spreadsheet import CSV_IS
 from oneoff.table import Attribute
-from oneoff.table.arrays import Ints
+from oneoff.table.arrays import Floats, Ints
 from oneoff.table.hierarchy import label_texts
 from oneoff.table.table import combined, joined_names
 
-__all__ = ["FORMAT", "caps_of", "describe", "described_release"]
+__all__ = ["FORMAT", "caps_of", "common_of", "describe", "described_release", "part_of_release"]
 
 FORMAT = 1
 
@@ -77,6 +78,36 @@ def described_release(
 
     form   its kind, where that is known without the description
     """
+    release = (form or kind(described["form"])).assemble(common_of(described), described, frames)
+    _refuse_contradictions(release, described, frames)
+    return release
+
+
+def part_of_release(
+    described: dict[str, Any],
+    frames: dict[str, pa.Table],
+    values: Mapping[str, npt.NDArray[Any]] | None = None,
+    error: Floats | None = None,
+    *,
+    compare: bool = True,
+) -> Published:
+    """One part of a release, when it is described as if it were a release by itself.
+
+    values   of every quasi-identifier in all parts; as long as these are not known, those of the part, and nothing is
+             compared with the description
+    error    the standard error of the prior, which is that of all parts
+    compare  with the description; once is enough
+    """
+    about = [each | {OF_ALL: None if values is None else values[each["name"]]} for each in described["quasi"]]
+    common = common_of(described) | {"is_part": True, "error_of_all": error}
+    release = kind(described["form"]).assemble(common, described | {"quasi": about}, frames)
+    if values is not None and compare:
+        _refuse_contradictions(release, described, frames)
+    return release
+
+
+def common_of(described: dict[str, Any]) -> dict[str, Any]:
+    """What releases of all kinds say of themselves."""
     sensitive = read_sensitive(described["sensitive"])
     beside = [each for each in map(read_sensitive, described.get("besides", [])) if each is not None]
     common: dict[str, Any] = {
@@ -93,9 +124,7 @@ def described_release(
     _refuse_unpromised(common["model"], [attribute.name for attribute in (sensitive, *beside) if attribute is not None])
     if np.shape(described["prior"]) != (1 if sensitive is None else sensitive.size,):
         raise ValueError("the prior does not have a number of people for each sensitive value")
-    release = (form or kind(described["form"])).assemble(common, described, frames)
-    _refuse_contradictions(release, described, frames)
-    return release
+    return common
 
 
 def _refuse_unpromised(model: Model, names: list[str]) -> None:

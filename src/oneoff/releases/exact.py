@@ -99,5 +99,7 @@ class Exact(Published):
     def _describe_quasi(self) -> list[dict[str, Any]]:
         from oneoff.releases.columns import describe_exact
 
+        if self.is_part:  # others may show what this one does not
+            return [describe_exact(attribute) for attribute in self.quasi]
         shown = (replace(a, labels=a.labels[np.unique(self.codes[:, j])]) for j, a in enumerate(self.quasi))
         return [describe_exact(attribute) for attribute in shown]

@@ -22,11 +22,13 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from oneoff.errors import DamagedRelease, OneoffError, PromiseBroken, listing
-from oneoff.releases.contents import LIST
 from oneoff.releases.description import FORMAT, describe, described_release
 from oneoff.releases.disk import new_file
 from oneoff.releases.draft import Draft, appearing
-from oneoff.releases.private import HELD_OUT, SUPPRESSED, UNFIT, damaged, load_links, missing, reading
+from oneoff.releases.in_parts import load_parts
+from oneoff.releases.part_files import PartFiles, Stamps, stamp_of
+from oneoff.releases.parts import refuse_odd_parts
+from oneoff.releases.private import HELD_OUT, SUPPRESSED, UNFIT, damaged, has_private, load_links, missing, reading
 from oneoff.releases.published import PrivateFiles, Published
 from oneoff.releases.signature import SIGNATURE, Signer
 from oneoff.releases.spreadsheet import ESCAPED, RAW, harmless
@@ -35,7 +37,14 @@ from oneoff.table.held_out import read_held_out
 from oneoff.table.parquet import LIMIT, most_bytes, read_parquet
 from oneoff.table.paths import exists, is_file
 
-__all__ = ["load_release", "public_half", "release_folder", "write_release"]
+__all__ = [
+    "checked_description",
+    "load_release",
+    "public_half",
+    "release_folder",
+    "write_public_half",
+    "write_release",
+]
 
 
 _NOTHING: PrivateFiles = {}
@@ -78,6 +87,13 @@ def write_release(
             hint=f"{folder / 'private'} says why; --even-if-broken (even_if_broken=True) writes it for research",
         )
     return folder
+
+
+def write_public_half(release: Published, folder: Path) -> Path:
+    """A new folder with nothing but the public half; where it is."""
+    with appearing(folder, False, warnings.warn) as draft:
+        _write_public(release, draft, "", None)
+    return folder / "public"
 
 
 def _write_private(release: Published, draft: Draft, more: PrivateFiles) -> None:
@@ -179,8 +195,19 @@ def load_release(folder: str | PathLike[str], *, private: bool = False) -> Publi
     private   also read what the steward kept, when the private half is there: which record is whose and, for releases
               without groups and masked ones, how they came about. An audit of these needs it
     """
-    release = _load_public(public_half(folder))
+    public = public_half(folder)
+    described, stamps = _described(public)
+    if "parts" in described:
+        made = load_parts(PartFiles(public, described, stamps))
+        return made.with_private(release_folder(folder) / "private") if private else made
+    release = _load_public(public, described)
     return _with_private(release, release_folder(folder) / "private") if private else release
+
+
+def checked_description(folder: str | PathLike[str]) -> tuple[Path, dict[str, Any]]:
+    """The public half and its release.json, when all its files are those it lists, unchanged."""
+    public = public_half(folder)
+    return public, _described(public)[0]
 
 
 def release_folder(folder: str | PathLike[str]) -> Path:
@@ -198,8 +225,7 @@ def public_half(folder: str | PathLike[str]) -> Path:
     return inside if not exists(given / "release.json") and exists(inside / "release.json") else given
 
 
-def _load_public(public: Path) -> Published:
-    described = _described(public)
+def _load_public(public: Path, described: dict[str, Any]) -> Published:
     try:
         frames = {name: read_parquet(public / name) for name in described["files"] if name.endswith(".parquet")}
         release = described_release(described, frames)
@@ -211,14 +237,9 @@ def _load_public(public: Path) -> Published:
 
 
 def _with_private(release: Published, private: Path) -> Published:
-    """The release with what the steward kept. A private half that lacks a file is damaged, an empty one is none."""
-    try:
-        if {path.name for path in private.iterdir()} <= {Path(LIST).name}:
-            return release
-    except (FileNotFoundError, NotADirectoryError):
+    """The release with what the steward kept."""
+    if not has_private(private):
         return release
-    except OSError as error:
-        raise damaged(private, "cannot be read", error.strerror or str(error)) from None
     if not release.linked:
         return release.with_private(private)
     path, links = private / "links.parquet", load_links(private)
@@ -248,13 +269,16 @@ def _damaged(what: str, got: str) -> DamagedRelease:
     )
 
 
-def _described(public: Path) -> dict[str, Any]:
+def _described(public: Path) -> tuple[dict[str, Any], Stamps]:
+    """What release.json says, once every file is there as it says; and what the files were like then."""
     try:
         described: dict[str, Any] = json.loads(_description(public))
         files = described["files"]
         version = described["format"]
         if not isinstance(files, dict) or not all(isinstance(digest, str) for digest in files.values()):
             raise TypeError("files is no list of names and hashes")
+        if "parts" in described:
+            refuse_odd_parts(described, _PAGES)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         _refuse_withheld(public)
         raise _damaged(f"{str(public)!r} holds no readable release.json", f"{type(error).__name__}: {error}") from None
@@ -263,15 +287,17 @@ def _described(public: Path) -> dict[str, Any]:
     stray = sorted({path.name for path in public.iterdir()} - {*files, "release.json", SIGNATURE})
     if stray:
         raise _damaged(f"{str(public)!r} does not hold just what it lists", f"files it does not list: {listing(stray)}")
+    stamps = {}
     for name, digest in files.items():
         path = public / name
         if Path(name).name != name or not is_file(path):
             raise _damaged(f"{name} is missing from {str(public)!r}", "no such file")
         if name in _PAGES and path.stat().st_size > most_bytes() // _JSON_PART:
             raise _damaged(f"{name} is longer than any page", f"{path.stat().st_size:,} bytes")
+        stamps[name] = stamp_of(path)
         if _hash(path) != digest:
             raise _damaged(f"{name} was changed after the release was written", "another hash than in release.json")
-    return described
+    return described, stamps
 
 
 def _description(public: Path) -> str:

@@ -10,7 +10,7 @@ A release without groups has no tallies: each record has a box of its own, and b
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -46,6 +46,7 @@ from oneoff.releases.tallies import (
     tallies_table,
     total,
 )
+from oneoff.releases.together import counted
 from oneoff.releases.weights import Fit, fitted, mean_among, read_weights, weighed, weights_of
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints, Ragged, offsets
@@ -93,6 +94,11 @@ class Generalized(Published):
     @property
     def needs_table(self) -> bool:
         return self.group is None
+
+    @property
+    def cut_by_identity(self) -> bool:
+        """Are groups cut from the space of quasi-identifiers, whatever the values are? Then neighbours are alike."""
+        return self.method == "mondrian" and all(part.about == "identity" for part in self.model.parts())
 
     def _of_column(self, name: str) -> Generalized:
         columns = ValueColumns(self.sensitive, self.values, self.keep, self.kept, self.besides)
@@ -274,7 +280,7 @@ class Generalized(Published):
             return {}
         return {"graph.parquet": pa.table({"record": self.graph.record, "person": self.graph.member})}
 
-    def with_private(self, private: Path) -> Generalized:
+    def with_private(self, private: Path, named: Callable[[str], str] = str) -> Generalized:
         """A release without groups cannot be judged without its graph; one with groups has nothing of its own."""
         if self.group is not None or self.links is None:
             return self
@@ -286,7 +292,10 @@ class Generalized(Published):
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         people, asked = self._wanted_in_boxes(asked, wanted)
         if self.tallies is not None:
-            return estimate(self.tallies, self._asked(asked), people)
+            holds = self._asked(asked)
+            found = estimate(self.tallies, holds, people)
+            everybody = self.cut_by_identity and np.array_equal(people, self.tallies.size)
+            return replace(found, error=counted(self.quasi, self.tallies, holds)[1]) if everybody else found
         part = self._part(asked)
         raw = float(people @ part)
         low, high = float(people[part >= 1].sum()), float(people[part > 0].sum())

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from oneoff.card import grid_card
 from oneoff.errors import BadValue
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.logic import disjoint, in_columns
@@ -21,9 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["CrossTable", "Grouped"]
 
 MOST_CELLS = 10_000
+_MOST_LINES = 40  # that show themselves
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CrossTable:
     """rows[i]: a value of each column, and what is told about the people who have these."""
 
@@ -52,13 +55,27 @@ class CrossTable:
         about = "count" if not self.rows or not self.rows[0][1].quantity else "value"
         return polars.DataFrame(rows, schema=[*self.columns, about, *numbers], orient="row", infer_schema_length=None)
 
-    def lines(self) -> list[str]:
-        """As text, in columns."""
+    def _shown(self) -> list[tuple[str, ...]]:
+        """A header and a line for each combination."""
         shown = [
             (*map(str, values), *(found.shown(number) for number in (found.count, found.low, found.high)))
             for values, found in self.rows
         ]
-        table = [(*self.columns, "about", "from", "to"), *shown]
+        return [(*self.columns, "about", "from", "to"), *shown]
+
+    def __repr__(self) -> str:
+        head, *shown = self.lines()
+        more = [f"... and {len(shown) - _MOST_LINES:,} more"] if len(shown) > _MOST_LINES else []
+        return "\n".join([head, *shown[:_MOST_LINES], *more])
+
+    def _repr_html_(self) -> str:
+        header, *rows = self._shown()
+        about = (self.rows[0][1].quantity if self.rows else "") or "people"
+        return grid_card(f"{about}, by {', '.join(self.columns)}", header, rows)
+
+    def lines(self) -> list[str]:
+        """As text, in columns."""
+        table = self._shown()
         widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
         return [_line(row, widths, len(self.columns)) for row in table]
 
@@ -102,7 +119,9 @@ class Grouped:
                 hint="take columns with fewer values",
             )
         terms = disjoint(self.where)
-        return CrossTable(self.columns, tuple((each, tell(self._of(terms, each))) for each in product(*values)))
+        combinations = list(product(*values))
+        told = self.release.tell_each([partial(tell, self._of(terms, each)) for each in combinations])
+        return CrossTable(self.columns, tuple(zip(combinations, told, strict=True)))
 
     def _of(self, terms: list[list[Condition]], values: tuple[Any, ...]) -> list[list[Condition]]:
         own = [Condition(name, among=(value,)) for name, value in zip(self.columns, values, strict=True)]

@@ -21,8 +21,8 @@ _HERE = "oneoff.releases"
 def kind(form: str) -> type[Published]:
     """The class of a kind. Its name may come from a file, so nothing is imported but a module of this package."""
     found = _class(form) if form in _modules(_HERE) else None
-    if found is None:
-        allowed = listing(name for name in _modules(_HERE) if _class(name) is not None)
+    if found is None or not found.has_records:
+        allowed = listing(name for name in _modules(_HERE) if _has_records(name))
         raise BadValue(f"there is no kind of release called {form!r}", allowed=allowed, got=form)
     return found
 
@@ -31,7 +31,7 @@ def of_kind(room: str, entry: str, release: Published, what: str) -> Any:
     """What the module for the kind of a release calls `entry`; `what` says what is not possible where there is none."""
     found = _entry(room, release.form, entry)
     if found is None:
-        shared = [name for name in _modules(room) if name in _modules(_HERE) and _class(name) is not None]
+        shared = [name for name in _modules(room) if name in _modules(_HERE) and _has_records(name)]
         allowed = listing(name for name in shared if _entry(room, name, entry) is not None)
         raise BadValue(f"{what} a {release.form} release", allowed=allowed, got=release.form)
     return found
@@ -49,6 +49,12 @@ def _modules(room: str) -> list[str]:
 
 def _entry(room: str, name: str, entry: str) -> Any:
     return getattr(import_module(f"{room}.{name}"), entry, None) if name in _modules(room) else None
+
+
+def _has_records(name: str) -> bool:
+    """Is it a kind of records, as release.json names one?"""
+    found = _class(name)
+    return found is not None and found.has_records
 
 
 def _class(name: str) -> type[Published] | None:

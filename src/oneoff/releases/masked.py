@@ -7,7 +7,7 @@ are; sensitive values are true, so only these give certain bounds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -88,15 +88,16 @@ class Masked(Exact):
         quasi, codes = read_exact(described["quasi"], frame)
         keep, kept = read_kept(described["keep"], frame, described.get("besides", []))
         values = read_values(common["sensitive"], frame)
-        if not np.array_equal(np.bincount(values, minlength=len(common["counts"])), common["counts"]):
+        shown = np.bincount(values, minlength=len(common["counts"]))
+        if not common.get("is_part") and not np.array_equal(shown, common["counts"]):
             raise ValueError("the stated prior is not the distribution of the published values")
         return Masked(**common, quasi=quasi, codes=codes, values=values, keep=keep, kept=kept)
 
     def private_files(self) -> dict[str, pyarrow.Table]:
         return {} if self.cover is None else _cover_files(self.cover)
 
-    def with_private(self, private: Path) -> Masked:
-        path, cover = private / "cover.parquet", load_cover(private)
+    def with_private(self, private: Path, named: Callable[[str], str] = str) -> Masked:
+        path, cover = private / named("cover.parquet"), load_cover(private, named)
         if cover is None:
             raise missing(path)
         if len(cover.partition.group) != self.rows or len(cover.tables) not in (0, len(self.quasi)):
@@ -186,12 +187,12 @@ def _cover_files(cover: Cover) -> dict[str, pyarrow.Table]:
     return files
 
 
-def load_cover(private: Path) -> Cover | None:
+def load_cover(private: Path, named: Callable[[str], str] = str) -> Cover | None:
     """Who covers for whom and how, from the private half of a masked release; None when it is not there."""
     from oneoff.releases.columns import whole_numbers
     from oneoff.table.parquet import read_parquet
 
-    path = private / "cover.parquet"
+    path = private / named("cover.parquet")
     if not path.is_file():
         return None
     with reading(path):
@@ -200,8 +201,8 @@ def load_cover(private: Path) -> Cover | None:
         rows = [
             whole_numbers(people, f"row_{j}", people.num_rows).astype(np.int32) for j in range(people.num_columns - 1)
         ]
-    tables = tuple(_load_table(private / f"table_{j}.parquet", row) for j, row in enumerate(rows))
-    redraw = _load_redraw(private / "redraw.parquet", len(tables))
+    tables = tuple(_load_table(private / named(f"table_{j}.parquet"), row) for j, row in enumerate(rows))
+    redraw = _load_redraw(private / named("redraw.parquet"), len(tables))
     diverse = (people.schema.metadata or {}).get(b"diverse") == b"True"
     with reading(path):
         return Cover(partition, tables, redraw, diverse)

@@ -70,13 +70,13 @@ class OrderedRanges(Ranges):
 
     @classmethod
     def read(cls, described: dict[str, Any], frame: pyarrow.Table) -> tuple[Attribute, Self]:
-        from oneoff.releases.columns import codes, labels_of
+        from oneoff.releases.columns import OF_ALL, codes, labels_of
 
         name, labels = described["name"], labels_of(described["order"], described["type"])
         low, high = (codes(frame[f"{name}_{end}"].combine_chunks(), labels) for end in ("min", "max"))
         if len(set(labels.tolist())) < len(labels) or (low > high).any():
             raise ValueError(f"a range of {name!r} ends before it begins, or its order names a value twice")
-        if not _all_shown(low, high, len(labels)):
+        if OF_ALL not in described and not _all_shown(low, high, len(labels)):
             raise ValueError(f"a value of the order of {name!r} is never shown")
         return Attribute(name, described["kind"], labels), cls(low, high)
 

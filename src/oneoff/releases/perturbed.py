@@ -41,13 +41,12 @@ class Perturbed(Exact):
     values: Codes
     channel: Channel
 
-    @property
-    def prior_error(self) -> Floats:
+    def error_of(self, shown: Ints, described: Mapping[str, Any] | None = None) -> Floats:
         """Of counts led back through a channel that treats all values alike."""
         if self.prior_is_exact or self.channel.values == 1:
-            return super().prior_error
-        shown, (kept, other) = np.bincount(self.values, minlength=len(self.counts)), self.channel.matrix[0, :2]
-        error: Floats = np.sqrt(shown * (1 - shown / self.rows)) / (kept - other)
+            return super().error_of(shown)
+        kept, other = self.channel.matrix[0, :2]
+        error: Floats = np.sqrt(shown * (1 - shown / shown.sum())) / (kept - other)
         return error
 
     def shown_counts(self) -> Ints:

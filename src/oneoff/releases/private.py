@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from oneoff.errors import DamagedRelease, OneoffError
+from oneoff.releases.contents import LIST
 from oneoff.table.arrays import Ints
 
-__all__ = ["HELD_OUT", "SUPPRESSED", "UNFIT", "damaged", "load_links", "missing", "reading"]
+__all__ = [
+    "HELD_OUT",
+    "SUPPRESSED",
+    "UNFIT",
+    "Places",
+    "damaged",
+    "has_private",
+    "load_links",
+    "missing",
+    "read_places",
+    "reading",
+]
 
 HELD_OUT = "held-out.parquet"
 SUPPRESSED = "suppressed.parquet"
@@ -36,6 +49,40 @@ def load_links(private: Path) -> Ints | None:
         record = np.empty(len(row), dtype=np.int64)
         record[row] = whole_numbers(links, "record")
     return record
+
+
+class Places(NamedTuple):
+    """Of everybody in a part: the number of their file, the row there, and their record or cell in the part."""
+
+    file: Ints
+    row: Ints
+    record: Ints
+
+
+def has_private(private: Path) -> bool:
+    """Is there a private half? One that lacks a file is damaged, an empty one is none."""
+    try:
+        return not {path.name for path in private.iterdir()} <= {Path(LIST).name}
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise damaged(private, "cannot be read", error.strerror or str(error)) from None
+
+
+def read_places(private: Path, part: int, rows: int) -> Places:
+    """Whose records a part of a release has."""
+    from oneoff.releases.columns import whole_numbers
+    from oneoff.releases.parts import part_name
+    from oneoff.table.parquet import read_parquet
+
+    path = private / part_name("links.parquet", part)
+    if not path.is_file():
+        raise missing(path)
+    with reading(path):
+        links = read_parquet(path, columns=["file", "row", "record"])
+        if links.num_rows != rows:
+            raise ValueError(f"it has {links.num_rows} people, and the part has {rows}")
+        return Places(whole_numbers(links, "file"), whole_numbers(links, "row"), whole_numbers(links, "record", rows))
 
 
 @contextmanager

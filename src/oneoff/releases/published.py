@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneoff.card import card
-from oneoff.errors import BadValue, MissingPackage, UnknownColumn, listing, nearest, whole_number
+from oneoff.errors import BadValue, Defect, MissingPackage, UnknownColumn, listing, nearest, whole_number
 from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.releases.amounts import Amounts, added, by_value, mean_of, numbers_of, share_of
@@ -67,11 +68,14 @@ class Published(ABC):
     broken     private: why this release must not go out, empty when nothing speaks against it
     besides    names of the sensitive columns beside the first, which `sensitive` and `counts` are about
     is_part    it is one of several parts of a release, and counts are those of all
+    error_of_all   of a part that was read: the standard error of counts
     """
 
     form: ClassVar[str]
     linked: ClassVar[bool] = True  # does everybody have a record, which the private half knows?
     measured_in_table: ClassVar[bool] = False  # is loss how far values moved in the table, along its hierarchies?
+    has_records: ClassVar[bool] = True  # of its own, in one piece?
+    at_once: ClassVar[int] = 1  # questions that are asked together where one leads to the next
 
     method: str
     model: Model
@@ -92,8 +96,14 @@ class Published(ABC):
     outliers: Ints | None = None
     besides: tuple[str, ...] = ()
     is_part: bool = False
+    error_of_all: Floats | None = None
 
     # --- what a kind of release says about itself
+
+    @property
+    def records_form(self) -> str:
+        """The kind of its records."""
+        return self.form
 
     @property
     @abstractmethod
@@ -103,6 +113,10 @@ class Published(ABC):
     @property
     def prior_error(self) -> Floats:
         """The standard error of each of the counts, where they are estimates."""
+        return self.error_of(self.shown_counts()) if self.error_of_all is None else self.error_of_all
+
+    def error_of(self, shown: Ints, described: Mapping[str, Any] | None = None) -> Floats:
+        """The same where so many records show each value; of all parts of a release, where they are described."""
         return np.zeros(len(self.counts))
 
     def shown_counts(self) -> Ints:
@@ -139,11 +153,15 @@ class Published(ABC):
 
     def _weigh(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         """What these people weigh; only asked where there are weights."""
-        raise NotImplementedError
+        raise Defect(f"weights of {self.form} releases cannot be added up", got=type(self).__name__)
 
     def _of_column(self, name: str) -> Self:
         """The release with the values of one sensitive column, or of several as one, in place of the first."""
         raise BadValue(f"a {self.form} release has one sensitive column", allowed="that one", got=name)
+
+    def pattern(self, name: str) -> str:
+        """What the file of a published table is called, or all pieces of it are."""
+        return name
 
     def public_files(self) -> dict[str, pyarrow.Table]:
         """The published tables by the name of their file."""
@@ -161,8 +179,8 @@ class Published(ABC):
         """How the release came about, for the steward only; who is who is kept in any case."""
         return {}
 
-    def with_private(self, private: Path) -> Self:
-        """The release with what `private_files` wrote."""
+    def with_private(self, private: Path, named: Callable[[str], str] = str) -> Self:
+        """The release with what `private_files` wrote; `named` says what a file of a part is called."""
         return self
 
     def labels_shown(self, j: int) -> npt.NDArray[Any]:
@@ -342,6 +360,10 @@ class Published(ABC):
 
         return Grouped(self, columns, where)
 
+    def tell_each(self, asks: Sequence[Callable[[], Estimate]]) -> list[Estimate]:
+        """Answers to several questions, where it may pay to ask them together."""
+        return [ask() for ask in asks]
+
     def sum_terms(self, terms: Sequence[Sequence[Condition]], column: str, weighted: bool) -> Estimate:
         """The sum over disjoint questions."""
         return replace(self._summed(terms, column, 0.0, weighted), quantity=f"sum of {column}")
@@ -354,7 +376,11 @@ class Published(ABC):
             known = Condition(column, among=(MISSING_LABEL,), without=True)
             terms = [in_columns([*term, known]) for term in terms]
         people = self.count_terms(terms, weighted)
-        found = mean_of(people, lambda beyond: self._summed(terms, column, beyond, weighted), ends)
+
+        def sums(beyond: Sequence[float]) -> list[Estimate]:
+            return self.tell_each([partial(self._summed, terms, column, each, weighted) for each in beyond])
+
+        found = mean_of(people, sums, ends, self.at_once)
         return replace(found, quantity=f"mean of {column}")
 
     def count_terms(self, terms: Sequence[Sequence[Condition]], weighted: bool) -> Estimate:
@@ -516,6 +542,22 @@ class Published(ABC):
             withhold=self.broken, even_if_broken=even_if_broken, warn=warn,
             sign=None if sign is None else signer(sign),
         )  # fmt: skip
+
+    def write_to(self, url: str, *, prefix: str = "", overwrite: bool = False) -> dict[str, int]:
+        """Write the public half as tables of a database: all of them or, after an error, none. Their names and rows.
+
+        url        duckdb:FILE, sqlite:///FILE or postgresql://USER@HOST/DATABASE
+        prefix     goes before the name of each table
+        overwrite  replace the tables of an earlier release
+        """
+        from tempfile import TemporaryDirectory
+
+        from oneoff.releases.folder import write_public_half
+        from oneoff.releases.tables import refuse_broken, write_tables
+
+        refuse_broken(self.broken)
+        with TemporaryDirectory(prefix="oneoff-") as scratch:
+            return write_tables(write_public_half(self, Path(scratch) / "release"), url, prefix, overwrite=overwrite)
 
 
 def public_generator(seed: int | None) -> np.random.Generator:

@@ -102,12 +102,12 @@ class Ranges(Cells):
 
     @classmethod
     def read(cls, described: dict[str, Any], frame: pyarrow.Table) -> tuple[Attribute, Self]:
-        from oneoff.releases.columns import array
+        from oneoff.releases.columns import array, in_order
 
         name = described["name"]
         ends = [array(frame[f"{name}_{end}"].combine_chunks()) for end in ("min", "max")]
-        labels = np.unique(np.concatenate(ends))
-        low, high = (np.searchsorted(labels, end).astype(np.int32) for end in ends)
+        labels, code = in_order(np.concatenate(ends), described)
+        low, high = np.split(code.astype(np.int32), 2)
         if (low > high).any():
             raise ValueError(f"a range of {name!r} ends before it begins")
         return Attribute(name, described["kind"], labels), cls(low, high)

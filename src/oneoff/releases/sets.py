@@ -97,12 +97,12 @@ class Sets(Cells):
 
     @classmethod
     def read(cls, described: dict[str, Any], frame: pyarrow.Table) -> tuple[Attribute, Sets]:
-        from oneoff.releases.columns import codes, labels_of, lists_of
+        from oneoff.releases.columns import OF_ALL, codes, labels_of, lists_of
 
         name, labels = described["name"], labels_of(described["domain"], described["type"])
         length, items = lists_of(frame[name])
         code = codes(items, labels)
-        if (length < 1).any() or len(np.unique(code)) != len(labels):
+        if (length < 1).any() or (OF_ALL not in described and len(np.unique(code)) != len(labels)):
             raise ValueError(f"a set of {name!r} is empty, or a value of its domain is never shown")
         start = offsets(length)
         begins = np.zeros(len(code), dtype=np.bool_)

@@ -29,6 +29,7 @@ from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
 from oneoff.releases.regression import Regression, Wanted, regression
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
+from oneoff.releases.together import BEYOND, counted, together_in
 from oneoff.releases.weights import ROUNDING, Fit, doubt, fitted, mean_among, read_weights, weights_of
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats, Ints
@@ -148,13 +149,13 @@ class Tallied(Published):
         """What the estimates say about cells."""
         return fitted_to(self.quasi, self.tallies, self.field, self.noisy, self.noise())
 
-    @property
-    def prior_error(self) -> Floats:
+    def error_of(self, shown: Ints, described: Mapping[str, Any] | None = None) -> Floats:
         """Noise of all fields together. How many persons have a value is not said where some have several rows."""
         values = self.noisy.shape[1]
         if self.rows_per_person > 1:
             return np.full(values, float(self.rows))
-        return np.full(values, math.sqrt(self.fields * self.noise()))
+        fields = self.fields if described is None else int(described["fields"])
+        return np.full(values, math.sqrt(fields * self.noise()))
 
     # --- files
 
@@ -280,9 +281,11 @@ class Tallied(Published):
 
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         holds, size = self._holds(asked), self.tallies.size
+        least, most = (float(end.sum()) for end in meant_between([size, *self._having(holds)], size))
+        if wanted.all():  # whatever their values are: noise and fields play no part
+            return between(*counted(self.quasi, self.tallies, holds), least, most)
         raw, spread = self._estimate(holds, wanted, np.ones(len(size)))
-        most = meant_between([size, *self._having(holds)], size)[1]
-        return estimated(raw, math.sqrt(spread), float(most.sum()))
+        return estimated(raw, math.sqrt(spread), most)
 
     def people_with(self, asked: Sequence[Condition], wanted: Flags, weighted: bool = False) -> Estimate:
         """How many people have these quasi-identifiers and one of the wanted values, or what they weigh."""
@@ -352,23 +355,19 @@ class Tallied(Published):
         meant, drawn = self.fitted.meant(holds, each), self._noise_of(wanted)
         reach = self.fitted.weights(meant)
         unknown = self.fitted.unsure(meant, wanted, drawn) + self._spread(holds, wanted, each)
-        spread = drawn * float(reach @ reach) + unknown * (_SHARED + _WIDENED / self.fields)
-        return self.fitted.people(meant, wanted), max(spread, 0.0)
+        widened = _SHARED + _WIDENED / self.fields if drawn > 0 else BEYOND
+        return self.fitted.people(meant, wanted), max(drawn * float(reach @ reach) + unknown * widened, 0.0)
 
     def _spread(self, holds: Mapping[int, Wanted], wanted: Wanted, each: Floats) -> float:
         """Who of a field is meant is as good as drawn from its people, whose shares differ inside it as they do between
-        fields beyond the fit; and who of a cell has all that is asked for is as good as drawn, too.
+        fields beyond the fit; and who of a cell has all that is asked for is drawn, too, as far as columns do not go
+        together there.
 
         Of what each person counts for, these are sums over the people meant of its powers 0, 1 and 2. Where numbers of
         a column are added up, shares may go with them alike in all cells of a field.
         """
         people, size = self.people.astype(np.float64), self.tallies.size.astype(np.float64)
-        flags = [codes != 0 for codes in holds.values()]
-        powers = zip(
-            *([flag, codes, codes * codes] for flag, codes in zip(flags, holds.values(), strict=True)), strict=True
-        )
-        terms = [dict(zip(holds, codes, strict=True)) for codes in powers] or [{}, {}, {}]
-        shares = [[term / size for term in self._having(codes)] for codes in terms]
+        shares = list(zip(*(self._powers(j, codes) for j, codes in holds.items()), strict=True)) or [(), (), ()]
         meant = [size * np.prod([*some, np.ones(len(size))], axis=0) * each**i for i, some in enumerate(shares)]
         part, first, second = (self._by_field(some) / people for some in meant)
         share = self._share(wanted)
@@ -380,7 +379,19 @@ class Tallied(Published):
             usual = np.divide(first, part, out=np.zeros(len(part)), where=part > 0)[self.field]
             uneven = meant[0] * np.maximum(meant[2] - 2 * usual * meant[1] + usual**2 * meant[0], 0)
         differ = apart * float((people * first) ** 2 @ (1 - part) + uneven.sum())
-        return float(drawn.sum() + differ + (_overlap(shares[1], shares[2], size) * each**2) @ share[self.field] ** 2)
+        if len(holds) < 2:
+            return float(drawn.sum() + differ)
+        together = together_in(self.quasi, self.tallies)
+        among = together.variance(list(holds), shares[1], shares[2], self.tallies.size, each * share[self.field])
+        return float(drawn.sum() + differ + among)
+
+    def _powers(self, j: int, codes: Wanted) -> tuple[Floats, Floats, Floats]:
+        """The means in each cell of powers 0, 1 and 2 of what the codes of a column count for."""
+        having, size = self.tallies.people, self.tallies.size
+        mean: Floats = having(j, codes) / size
+        if codes.dtype == np.bool_:
+            return mean, mean, mean
+        return having(j, codes != 0) / size, mean, having(j, codes * codes) / size
 
     def _second(self, wanted: Wanted, share: Floats) -> Floats:
         """The mean in each field of the square of what a value counts for."""
@@ -406,18 +417,6 @@ def refuse_other_tallies(quasi: Sequence[Attribute], tallies: ColumnTallies, cod
         found = np.bincount(counts.value, weights=counts.count, minlength=quasi[j].size)
         if not np.array_equal(np.bincount(codes[:, j], minlength=quasi[j].size), found):
             raise ValueError(f"microdata.parquet and columns.parquet disagree about {quasi[j].name!r}")
-
-
-def _overlap(means: Sequence[Floats], squares: Sequence[Floats], size: Floats) -> Floats:
-    """The variance of how many people of each cell have several properties at once, drawn independently; or of a sum
-    over these, where codes count for these means and squares."""
-    if len(means) < 2:
-        return np.zeros(len(size))
-    one = size * np.prod(squares, axis=0)  # everybody with themselves, then with everybody else of the cell
-    pairs = zip(means, squares, strict=True)
-    others = np.prod([(size * mean**2 - square) / np.maximum(size - 1, 1) for mean, square in pairs], axis=0)
-    found: Floats = np.maximum(one + size * (size - 1) * others - (size * np.prod(means, axis=0)) ** 2, 0)
-    return found
 
 
 def described_quasi(attribute: Attribute) -> dict[str, Any]:

@@ -9,16 +9,18 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from oneoff.card import grid_card
 from oneoff.models.adversary import Adversary
 from oneoff.report.markup import Bars, Grid, render
 from oneoff.report.plots import comparison_plot
 from oneoff.report.text import grid
 from oneoff.report.words import percent, plain
 
-__all__ = ["comparison_html", "comparison_lines"]
+__all__ = ["comparison_card", "comparison_html", "comparison_lines"]
 
 Row = Mapping[str, Any]
 _LONGEST = 800  # letters of a reason
+_SPANNING = ("generalized", "tallied")  # forms whose published values span a part of a domain
 _ALIKE = 1.05  # errors whose ratio is below this are about equal
 
 
@@ -43,8 +45,17 @@ def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
         title=f"Methods for {plain(guarantee, 200)}",
         methods=_methods(shown) if shown else None,
         plot=_plot(shown) if shown else None,
-        notes=_notes(rows),
+        better=list(_which(rows)),
+        notes=list(_meanings_and_refusals(rows) if shown else _notes(rows)),
     )
+
+
+def comparison_card(rows: Sequence[Row], guarantee: str) -> str:
+    """The same for a notebook."""
+    rows = _labelled(rows)
+    shown = [row for row in rows if not row["refused"]]
+    header = _header(shown)
+    return grid_card(f"Methods for {guarantee}", header, [_cells(row, header) for row in shown], _notes(rows))
 
 
 def _labelled(rows: Sequence[Row]) -> list[Row]:
@@ -54,7 +65,8 @@ def _labelled(rows: Sequence[Row]) -> list[Row]:
 
 
 def _methods(shown: Sequence[Row]) -> Grid:
-    header = tuple(name for name in _header(shown) if name != "groups")  # more than fits on a page
+    first = ("method", "stands against")
+    header = (*first, *(name for name in _header(shown) if name not in (*first, "groups")))  # more than fits on a page
     right = tuple(j for j, name in enumerate(header) if name not in _IN_WORDS)
     rows = tuple(_cells(row, header) for row in shown)
     return Grid(header, rows, right=right, caption="Methods side by side")
@@ -77,11 +89,21 @@ def _plot(shown: Sequence[Row]) -> Bars:
 
 
 def _notes(rows: Sequence[Row]) -> Iterator[str]:
+    yield from _meanings_and_refusals(rows)
+    yield from _which(rows)
+
+
+def _meanings_and_refusals(rows: Sequence[Row]) -> Iterator[str]:
     yield from (f"{row['label']}: refused. {_shortened(row['refused'])}" for row in rows if row["refused"])
     yield from _meanings([row for row in rows if not row["refused"]])
+
+
+def _which(rows: Sequence[Row]) -> Iterator[str]:
+    """Which to look at, among those that keep their promise."""
     kept = [row for row in rows if row["holds"]]
     yield from _better([row for row in kept if row["query_error"] is not None])
-    yield from _least_loss([row for row in kept if row["form"] == "generalized"])
+    if len({row["guarantee"] for row in kept}) == 1:  # a smaller loss under another promise is no gain
+        yield from _least_loss([row for row in kept if row["form"] in _SPANNING])
     if not kept:
         yield "None of them keeps the promise in the records that would go out."
 
@@ -271,7 +293,7 @@ def _scores(row: Row) -> Mapping[str, Any]:
 
 
 def _loss(row: Row) -> str:
-    if row["form"] in ("generalized", "tallied"):
+    if row["form"] in _SPANNING:
         return percent(row["gcp"])
     return str(row["form"]) if row["form"] in ("masked", "synthetic") else "none"
 

@@ -6,7 +6,7 @@ again, so it says nothing that the other files do not say. `README.md` and the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -133,7 +133,7 @@ class Guide:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return (*_WARNINGS.get(self.release.form, ()), *self._of_this_table(), *_ALWAYS)
+        return (*_WARNINGS.get(self.release.records_form, ()), *self._of_this_table(), *_ALWAYS)
 
     def _of_this_table(self) -> Iterator[str]:
         """What is so of some tables only."""
@@ -142,6 +142,8 @@ class Guide:
             yield f"{release.rows:,} rows are of {release.persons:,} people: a count is one of rows."
         if release.suppressed:
             yield f"{release.suppressed:,} people of the table were left out, chosen by quasi-identifiers alone."
+        if not release.has_records:
+            yield _IN_PARTS
         if release.weights is not None:
             yield _WEIGHTS.format(plain(release.weights.name, 40))
 
@@ -150,6 +152,11 @@ class Guide:
         return bool(self.release.broken)
 
 
+_IN_PARTS = (
+    "The files are pieces of tables: read all pieces of one with its pattern, as above. Numbers of groups, cells, "
+    "fields and buckets are different in different pieces. What does not fit into memory polars reads with "
+    "`scan_parquet`, and DuckDB and Spark by themselves; `oneoff` takes one part after the other."
+)
 _WEIGHTS = (
     "People of this table stand for more people each. “{}” is the mean weight of a group or cell and nobody's own; "
     "`oneoff query` with `--weighted` adds weights up."
@@ -178,7 +185,7 @@ def guide_of(
     entries = tuple(_entries(release, files))
     return Guide(
         release=release,
-        files=tuple(_files(files)),
+        files=tuple(_files(release, files)),
         entries=entries,
         tasks=tasks_of(
             release, files, [entry.name for entry in entries if entry.role in ("quasi-identifier", "sensitive")]
@@ -189,33 +196,34 @@ def guide_of(
     )
 
 
-def _files(files: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _files(release: Published, files: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     for name in sorted(files):
         stem, _, kind = name.partition(".")
-        yield name, f"{_ABOUT_FILES.get(stem, 'a table')}{', as text' if kind == 'csv' else ''}"
+        about = f"{_ABOUT_FILES.get(stem, 'a table')}{', as text' if kind == 'csv' else ''}"
+        yield release.pattern(name), about
     yield "release.json", "what was promised, what the columns mean, and a hash of every other file"
     yield "README.md", "this guide"
-    yield "report.html", "this guide as a page, with the columns drawn"
+    if release.has_records:
+        yield "report.html", "this guide as a page, with the columns drawn"
 
 
 def _entries(release: Published, files: Mapping[str, Sequence[str]]) -> Iterator[Entry]:
     described = {each["name"]: each for each in release.describe_form().get("quasi", ())}
     for attribute in release.quasi:
         way = str(described.get(attribute.name, {}).get("shown_as", "value"))
-        yield _entry(
-            attribute, "quasi-identifier", _IN_CELLS if release.form == "tallied" else _SHOWN.get(way, way), files
-        )
+        shown = _IN_CELLS if release.records_form == "tallied" else _SHOWN.get(way, way)
+        yield _entry(attribute, "quasi-identifier", shown, files, release.pattern)
     for name in release.sensitive_names:
         own = release.of_column(name).sensitive
         if own is not None:
-            yield _entry(own, "sensitive", _HOW_VALUES.get(release.form, "as it is"), files)
+            yield _entry(own, "sensitive", _HOW_VALUES.get(release.records_form, "as it is"), files, release.pattern)
     if release.weights is not None:
-        where = [file for file, columns in sorted(files.items()) if release.weights.name in columns]
+        where = [release.pattern(f) for f, columns in sorted(files.items()) if release.weights.name in columns]
         yield Entry(release.weights.name, "weight", "number", "0 or more", "as means", ", ".join(where))
     for attribute in getattr(release, "keep", ()):
         if attribute.name in release.besides:
             continue
-        yield _entry(attribute, "kept as it is", "as it is", files)
+        yield _entry(attribute, "kept as it is", "as it is", files, release.pattern)
 
 
 _IN_CELLS = "counted in cells, and in plain rows"
@@ -227,14 +235,16 @@ _HOW_VALUES = {
 }
 
 
-def _entry(attribute: Attribute, role: str, shown: str, files: Mapping[str, Sequence[str]]) -> Entry:
+def _entry(
+    attribute: Attribute, role: str, shown: str, files: Mapping[str, Sequence[str]], named: Callable[[str], str]
+) -> Entry:
     names = {attribute.name, f"{attribute.name}_min", f"{attribute.name}_max"}
     where = [file for file, columns in sorted(files.items()) if names & set(columns)]
     if role == "quasi-identifier":
         where += [file for file in sorted(files) if file.startswith("columns.")]
     if role == "sensitive":
         where += [file for file in sorted(files) if file.startswith("counts")]
-    return Entry(attribute.name, role, type_name(attribute), _values(attribute), shown, ", ".join(where))
+    return Entry(attribute.name, role, type_name(attribute), _values(attribute), shown, ", ".join(map(named, where)))
 
 
 def _values(attribute: Attribute) -> str:

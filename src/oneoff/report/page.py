@@ -297,14 +297,15 @@ def _learned(verdict: Verdict) -> Section | None:
     finding = verdict.learned
     if finding is None:
         return None
-    header = ("people with", "in the release", "named rightly", "outside", "named rightly")
+    header = ("people with", "in the release", "named rightly", "not in it", "of these named rightly")
+    shown = len(header) if finding.control is not None else 3
     return {
         "sentence": finding.sentence(),
         "warnings": [_capital(warning) for warning in finding.warnings],
         "named": Grid(
-            header,
-            tuple(_value_row(each) for each in finding.values[:_MOST_VALUES]),
-            right=(1, 2, 3, 4),
+            header[:shown],
+            tuple(_value_row(each)[:shown] for each in finding.values[:_MOST_VALUES]),
+            right=tuple(range(1, shown)),
             caption="How often people with each value are named rightly",
         ),
         "left_out": max(0, len(finding.values) - _MOST_VALUES),

@@ -92,7 +92,7 @@ def matching_plot(curve: Sequence[Mapping[str, Any]], caption: str) -> Figure:
     names = {"identity": ("after", "the right record"), "attribute": ("before", "the right value")}
     found = {key: tuple((point["p_match"], point[key]) for point in curve if point[key] is not None) for key in names}
     highest = max((y for points in found.values() for _, y in points), default=1.0)
-    used = "probability that a quasi-identifier is used for matching (P_match)"
+    used = "chance to use a quasi-identifier (P_match)"
     marks = [
         Mark(shape, names[key][0], points)
         for key, points in found.items()

@@ -18,12 +18,12 @@ _STAGES = {
 
 
 @contextmanager
-def progress_bar() -> Iterator[Callable[[str, float], None]]:
+def progress_bar(*, shown: bool = True) -> Iterator[Callable[[str, float], None]]:
     """Yield `report(stage, share)`, which moves a bar on stderr; the bar is gone afterwards.
 
-    Where stderr is no terminal nothing is written at all.
+    Where stderr is no terminal, or nothing is to be shown, nothing is written at all.
     """
-    if not _is_terminal():
+    if not shown or not _is_terminal():
         yield lambda stage, share: None
         return
     from rich.console import Console

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from oneoff.card import grid_card
 from oneoff.models.adversary import Adversary
 from oneoff.report.markup import Figure, Grid, render
 from oneoff.report.sweep_plots import Dot, Line, frontier_plot, line_plot
 from oneoff.report.text import grid
 from oneoff.report.words import percent, plain
 
-__all__ = ["CHOSEN", "sweep_html", "sweep_lines"]
+__all__ = ["CHOSEN", "sweep_card", "sweep_html", "sweep_lines"]
 
 Swept = Mapping[str, Any]
 Point = Mapping[str, Any]
@@ -30,15 +31,16 @@ CHOSEN = (
 _ONE_DRAW = "One draw of each: small differences may be chance; --repeat 5 shows how much draws differ."
 _MEASURES = {  # key: header, what it is in a sentence
     "count_error": ("count error", "what a typical count is off by"),
-    "workload_error": ("workload", "what a typical answer of the workload is off by"),
+    "workload_error": ("workload", "what a typical answer is off by"),
     "accuracy": ("told right", "share of people a model tells right"),
     "auc": ("AUC", "AUC of a model"),
     "gcp": ("loss (GCP)", "loss (GCP)"),
-    "added": ("in it adds, points", "what being in the release adds to an attacker's share of right guesses"),
+    "added": ("in it adds, points", "what being in the release adds"),
     "recognised": ("recognised", "probability of recognising a person"),
     "seconds": ("seconds", "seconds"),
 }
 _WORDS = ("stands against", "promise")
+_NEARLY_ALL = 0.9  # have the commonest value: accuracy tells no models apart
 
 
 def sweep_lines(swept: Swept) -> list[str]:
@@ -51,6 +53,11 @@ def sweep_lines(swept: Swept) -> list[str]:
     ]
 
 
+def sweep_card(swept: Swept) -> str:
+    """The same for a notebook."""
+    return grid_card(f"What {swept['guarantee']} costs, value by value", *_table(swept), _notes(swept))
+
+
 def sweep_html(swept: Swept) -> str:
     """A page with plots, the same table and the same sentences."""
     header, rows = _table(swept)
@@ -58,7 +65,7 @@ def sweep_html(swept: Swept) -> str:
     return render(
         "sweep.html",
         title=f"What {plain(swept['guarantee'], 200)} costs, value by value",
-        points=Grid(header, rows, right=right),
+        points=Grid(header, rows, right=right, caption="Value by value"),
         plots=list(_plots(swept)),
         notes=list(_notes(swept)),
     )
@@ -220,20 +227,27 @@ def _costs(name: str, points: Sequence[Point], swept: Swept) -> Iterator[str]:
     known = [point for point in points if point["accuracy"] is not None]
     for one, other in pairwise(known):
         strict, loose = (other, one) if swept["larger_is_safer"] else (one, other)
-        yield f"With {name}, {_cost(strict, loose)}."
+        yield f"With {name}, {_cost(strict, loose, _telling(known, swept))}."
 
 
-def _cost(strict: Point, loose: Point) -> str:
+def _telling(points: Sequence[Point], swept: Swept) -> str:
+    """What tells models apart: where nearly everybody has one value, naming it is right whatever was learnt."""
+    rare = (swept["overall"] or {}).get("accuracy", 0.0) >= _NEARLY_ALL
+    return "auc" if rare and all(point["auc"] is not None for point in points) else "accuracy"
+
+
+def _cost(strict: Point, loose: Point, measure: str) -> str:
     """Draw by draw, as the same people were held out for both. Nothing is said to cost less than draws differ by."""
     names = [plain(point["guarantee"], 80) for point in (strict, loose)]
-    pairs = zip(loose["accuracy"]["draws"], strict["accuracy"]["draws"], strict=True)
+    pairs = zip(loose[measure]["draws"], strict[measure]["draws"], strict=True)
     lost = [more - less for more, less in pairs]
     mean, apart = sum(lost) / len(lost), (max(lost) - min(lost)) / 2
+    amount = f"{abs(mean):.3f} of AUC" if measure == "auc" else f"{100 * abs(mean):.1f} points of accuracy"
     if len(lost) > 1 and abs(mean) <= apart:
-        return f"{names[0]} and {names[1]} differ by {100 * abs(mean):.1f} points of accuracy, no more than draws do"
+        return f"{names[0]} and {names[1]} differ by {amount}, no more than draws do"
     if mean < 0:
-        return f"{names[0]} costs no accuracy over {names[1]}"
-    return f"{names[0]} costs {100 * mean:.1f} points of accuracy over {names[1]}"
+        return f"{names[0]} costs no {'AUC' if measure == 'auc' else measure} over {names[1]}"
+    return f"{names[0]} costs {amount} over {names[1]}"
 
 
 def _ends_said(swept: Swept) -> Iterator[str]:

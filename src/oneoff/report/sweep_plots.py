@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from oneoff.report.words import distinct
 
@@ -55,7 +55,8 @@ def line_plot(
     x = alt.X("x:Q", title=across, scale=alt.Scale(zero=False, nice=False, padding=14), axis=_values_axis(alt, data))
     axis = alt.Axis(format="~%" if percent else ".2~f", tickCount=5)
     drawn = _layers(alt, data, names, x, alt.Y("mean:Q", title=up, axis=axis, scale=alt.Scale(zero=percent)))
-    return _svg(drawn + _rules(alt, rules) if any(at is not None for at in rules.values()) else drawn)
+    whole = drawn + _rules(alt, rules) if any(at is not None for at in rules.values()) else drawn
+    return _svg(whole, f"{up}, over the {across}: {', '.join(names)}")
 
 
 def frontier_plot(lines: Sequence[Line], across: str, up: str) -> Markup:
@@ -72,7 +73,8 @@ def frontier_plot(lines: Sequence[Line], across: str, up: str) -> Markup:
     y = alt.Y("mean:Q", title=up, axis=alt.Axis(format="~%", tickCount=5), scale=alt.Scale(zero=True))
     drawn = _layers(alt, data, names, x, y)
     words = alt.Chart(alt.InlineData(values=data)).mark_text(align="left", dx=8, dy=-8, fontSize=12)
-    return _svg(drawn + words.encode(x=x, y=y, text="text:N", color=_told_apart(alt, names)["color"]))
+    whole = drawn + words.encode(x=x, y=y, text="text:N", color=_told_apart(alt, names)["color"])
+    return _svg(whole, f"{up}, against {across}: {', '.join(names)}")
 
 
 def _layers(alt: Any, data: Sequence[Mapping[str, Any]], names: Sequence[str], x: Any, y: Any) -> Any:
@@ -109,7 +111,7 @@ def _rules(alt: Any, rules: Mapping[str, float | None]) -> Any:
     return line + word.encode(y="at:Q", x=alt.value(4), text="text:N")
 
 
-def _svg(chart: Any) -> Markup:
+def _svg(chart: Any, title: str) -> Markup:
     import vl_convert
 
     styled = chart.configure(
@@ -121,4 +123,5 @@ def _svg(chart: Any) -> Markup:
     styled = styled.configure_view(stroke=None).configure_legend(labelFontSize=12, labelColor=_INK, columnPadding=30)
     drawn: str = vl_convert.vegalite_to_svg(styled.to_dict())
     # inside HTML a namespace is not needed, and without it the page holds no address at all
-    return Markup(re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", drawn, count=2))
+    bare = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", drawn, count=2)
+    return Markup(re.sub("<svg", f'<svg role="img" aria-label="{escape(title)}"', bare, count=1))

@@ -15,6 +15,7 @@ from typing import Any
 from oneoff.releases import Published
 from oneoff.releases.columns import plain, type_name
 from oneoff.table import Attribute
+from oneoff.table.table import MISSING_LABEL
 
 __all__ = ["Task", "tasks_of"]
 
@@ -73,13 +74,14 @@ class _Lines:
         """Lines after which `rows` has the columns of the table, and `weight` where a row stands for a part of one."""
         if "sat.parquet" in self.files:
             return [
-                'values = pl.read_parquet("sat.parquet")',
+                f'values = pl.read_parquet("{self.release.pattern("sat.parquet")}")',
                 'values = values.with_columns(weight=pl.col("count") / pl.col("count").sum().over("bucket"))',
-                'rows = pl.read_parquet("qit.parquet").join(values, on="bucket")',
+                f'rows = pl.read_parquet("{self.release.pattern("qit.parquet")}").join(values, on="bucket")',
             ]
+        read = f'pl.read_parquet("{self.release.pattern(self.file)}")'
         if self.plain:
-            return [f'rows = pl.read_parquet("{self.file}")']
-        return [f'rows = pl.read_parquet("{self.file}").select(', *(f"    {each}," for each in self._columns()), ")"]
+            return [f"rows = {read}"]
+        return [f"rows = {read}.select(", *(f"    {each}," for each in self._columns()), ")"]
 
     def _columns(self) -> list[str]:
         """Of ranges the middle, of sets a text."""
@@ -98,6 +100,12 @@ class _Lines:
     def _way(self, name: str) -> str:
         ways = {each["name"]: each.get("shown_as") for each in self.release.describe_form()["quasi"]}
         return str(ways.get(name))
+
+    def some(self) -> str:
+        """Rows to learn from; parts are of people who are like each other."""
+        if self.release.has_records:
+            return f"head({_ROWS:_})  # they are in random order"
+        return f"sample(min(len(rows), {_ROWS:_}), seed=1)"
 
     @property
     def weighted(self) -> bool:
@@ -125,7 +133,8 @@ class _Lines:
             if attribute.kind == "numeric":
                 found[name] = (labels[len(labels) // 4], labels[-1 - len(labels) // 4])
             else:
-                values = [label for label in labels if _tame(str(label))][:1]
+                tame = [label for label in labels if _tame(str(label))]
+                values = sorted(tame, key=lambda label: label == MISSING_LABEL)[:1]
                 found |= {name: values} if values else {}
         return found or None
 
@@ -185,7 +194,7 @@ def _table(lines: _Lines) -> Task:
     two = lines.two()
     if len(two) < 2:
         return Task("Cross-tabulate", words, error=_CELLS)
-    if lines.release.form == "perturbed":
+    if lines.release.records_form == "perturbed":
         return Task(
             "Cross-tabulate",
             f"{words} Rows show values drawn by chance, so ask for each.",
@@ -219,7 +228,7 @@ _MEANS = {
 
 def _mean(lines: _Lines) -> Task:
     name, words = lines.numeric(), "Means and sums of numbers."
-    error = _MEANS.get(lines.release.form, "cannot be told from the files.")
+    error = _MEANS.get(lines.release.records_form, "cannot be told from the files.")
     if name is None:
         asked = lines.condition()
         words = "This release has no column of numbers that is named plainly; a mean of yes and no is a share."
@@ -228,7 +237,7 @@ def _mean(lines: _Lines) -> Task:
         share = f"print(release.count({asked!r}).count / release.rows)"
         python = (*_LOADED, share)
         return Task("Mean and sum", words, python, error="that of the count, divided by all people.")
-    if lines.release.form == "perturbed" and name == lines.hidden:
+    if lines.release.records_form == "perturbed" and name == lines.hidden:
         total = f"total = sum(v * release.count({{{name!r}: [v]}}).raw for v in release.sensitive.labels.tolist())"
         summed = (*_LOADED, total, "print(total / release.rows)")
         return Task("Mean and sum", words, summed, error="that of counts: every value is led back.")
@@ -264,7 +273,7 @@ def _model(lines: _Lines) -> Task:
         f"from sklearn.tree import {kind}",
         "",
         *lines.rows(),
-        f"rows = rows.head({_ROWS:_})  # they are in random order",
+        f"rows = rows.{lines.some()}",
         *(["rows = rows.with_columns(pl.selectors.temporal().to_physical())"] if dates and lines.plain else []),
         *weight,
         f"features = DictVectorizer().fit_transform(rows.select({features!r}).to_dicts())",
@@ -272,7 +281,7 @@ def _model(lines: _Lines) -> Task:
         "print(model.get_depth())",
     )
     noisy = " Values of rows were drawn by chance, so it learns less than there is." * (
-        lines.release.form == "perturbed"
+        lines.release.records_form == "perturbed"
     )
     return Task("Train a model", words + noisy, python, error=_LEARNT)
 

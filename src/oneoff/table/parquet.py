@@ -19,7 +19,15 @@ import pyarrow.parquet as pq
 from oneoff.errors import BadValue, UnreadableFile
 from oneoff.table.footer import Chunk, row_groups
 
-__all__ = ["LIMIT", "most_bytes", "open_parquet", "read_columns", "read_parquet"]
+__all__ = [
+    "LIMIT",
+    "most_bytes",
+    "open_parquet",
+    "read_columns",
+    "read_parquet",
+    "unpacked_bytes",
+    "while_they_fit",
+]
 
 LIMIT = "ONEOFF_MOST_BYTES"  # of the environment
 
@@ -50,6 +58,15 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path, memory_map=False)
 
 
+def unpacked_bytes(path: Path) -> int:
+    """The least that a file takes in memory, by its own metadata."""
+    return sum(_least(chunk, rows) for rows, chunks in row_groups(path) for chunk in chunks)
+
+
+def _least(chunk: Chunk, rows: int) -> int:
+    return max(chunk.unpacked, _CELL * max(chunk.values, rows))
+
+
 def read_columns(file: pq.ParquetFile, names: list[str], path: Path, rows: int | None = None) -> pa.Table:
     """Columns of an open file, in the order in which they are named, or an error before they fill the memory."""
     most, what, people = most_bytes(), path.name, file.metadata.num_rows
@@ -57,7 +74,7 @@ def read_columns(file: pq.ParquetFile, names: list[str], path: Path, rows: int |
     if rows is None and (people * texts <= most or _texts_fit(path, file, names, most)):
         return file.read(columns=names).select(names)
     step = max(1, min(_MOST_ROWS, rows or _MOST_ROWS, most // (4 * max(texts, 1))))
-    batches = _while_they_fit(file.iter_batches(step, columns=names), what, most, rows)
+    batches = while_they_fit(file.iter_batches(step, columns=names), what, most, rows)
     described = file.schema_arrow
     schema = pa.schema([described.field(name) for name in names], metadata=described.metadata)
     taken = pa.Table.from_batches([batch.select(names) for batch in batches], schema=schema)
@@ -73,7 +90,7 @@ def _refuse_large(
         meant = [each for each in chunks if each.name in wanted]
         texts = max([texts, *(each.unpacked for each in meant if each.texts)])
         if rows is None:
-            total += sum(max(each.unpacked, _CELL * max(each.values, rows_of_group)) for each in meant)
+            total += sum(_least(each, rows_of_group) for each in meant)
     if rows is None:
         total = max(total, _CELL * people * len(wanted))
     if total > most:
@@ -101,7 +118,8 @@ def _unpacked(column: Any) -> int:
     )
 
 
-def _while_they_fit(batches: Iterable[Any], what: str, most: int, rows: int | None) -> Iterator[Any]:
+def while_they_fit(batches: Iterable[Any], what: str, most: int, rows: int | None) -> Iterator[Any]:
+    """Batches as they come, as many as have the rows that are wanted, or an error before they fill the memory."""
     bytes_taken, count = 0, 0
     for batch in batches:
         bytes_taken, count = bytes_taken + batch.nbytes, count + batch.num_rows

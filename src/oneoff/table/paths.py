@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+import glob
 import stat
 from pathlib import Path
+from typing import Any
 
-__all__ = ["exists", "is_file", "is_folder"]
+from oneoff.errors import nearest
+
+__all__ = ["exists", "is_file", "is_folder", "is_many", "nearest_beside"]
 
 
 def exists(path: Path) -> bool:
@@ -21,6 +25,16 @@ def is_file(path: Path) -> bool:
 
 def is_folder(path: Path) -> bool:
     return stat.S_ISDIR(_mode(path))
+
+
+def is_many(source: Any) -> bool:
+    """Does a name stand for a folder or for a pattern of several files?"""
+    return is_folder(Path(source)) or (glob.has_magic(str(source)) and not exists(Path(source)))
+
+
+def nearest_beside(path: Path) -> str:
+    """A hint at the file that may have been meant."""
+    return nearest(path.name, [other.name for other in path.parent.glob("*")]) if is_folder(path.parent) else ""
 
 
 def _mode(path: Path) -> int:

@@ -76,7 +76,9 @@ def read_table(
 ) -> Table:
     """Read a table about people and the role of every column.
 
-    source        a path (.csv, .tsv, .txt, .parquet) or a pandas, polars or Arrow frame
+    source        a path (.csv, .tsv, .txt, .parquet), a folder or a pattern of such files that are one table together,
+                  a table of a database (duckdb:FILE?table=NAME, sqlite:///FILE?table=NAME,
+                  postgresql://USER@HOST/DATABASE?table=NAME) or a pandas, polars or Arrow frame
     quasi, sensitive, identifiers, keep, numeric, categorical    see `Schema`
     hierarchies   column -> ARX file or `Hierarchy`, or how to make one: "prefix", "date", "interval:5,10,20"; such a
                   column is categorical
@@ -102,16 +104,16 @@ def read_table(
     schema = Schema(quasi, sensitive, identifiers, keep, numeric, categorical, person, household, weight)  # type: ignore[arg-type]
     if missing not in ("error", "drop", "category"):
         raise BadValue("unknown treatment of missing values", allowed="error, drop, category", got=repr(missing))
-    opened = open_source(source, rows, encoding, delimiter, na, decimal)
-    schema.check_against(opened.names)
-    reading = _reading({**_prefixes(prefix, hierarchies or {}), **(hierarchies or {})}, ordered or {}, dates or {},
-                       schema, opened.names)  # fmt: skip
-    chosen = _row_of_a_person(per_person, schema, opened.names)
-    if person is None and not rows_are_people:
-        naming = (*schema.identifiers, *look_like_persons(schema.undeclared(opened.names)))
-        refuse_several_rows(naming, opened.load)
-    besides = [name for name in (person, household, chosen[1] if chosen else None) if name is not None]
-    frame = opened.load(list(dict.fromkeys([*_needed(schema), *schema.keep, *besides])))
+    with open_source(source, rows, encoding, delimiter, na, decimal) as opened:
+        schema.check_against(opened.names)
+        reading = _reading({**_prefixes(prefix, hierarchies or {}), **(hierarchies or {})}, ordered or {}, dates or {},
+                           schema, opened.names)  # fmt: skip
+        chosen = _row_of_a_person(per_person, schema, opened.names)
+        if person is None and not rows_are_people:
+            naming = (*schema.identifiers, *look_like_persons(schema.undeclared(opened.names)))
+            refuse_several_rows(naming, opened.load)
+        besides = [name for name in (person, household, chosen[1] if chosen else None) if name is not None]
+        frame = opened.load(list(dict.fromkeys([*_needed(schema), *schema.keep, *besides])))
     if frame.num_rows == 0:
         raise EmptyTable(
             "the table has no rows",
@@ -152,8 +154,8 @@ def read_frame(
     decimal: str = ".",
 ) -> pa.Table:
     """The columns of a file or a dataframe as an Arrow table, read as `read_table` reads them, without roles."""
-    opened = open_source(source, rows, encoding, delimiter, na, decimal)
-    return opened.load(list(opened.names))
+    with open_source(source, rows, encoding, delimiter, na, decimal) as opened:
+        return opened.load(list(opened.names))
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------

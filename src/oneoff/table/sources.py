@@ -16,35 +16,54 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from oneoff.errors import BadValue, UnreadableFile, listing, nearest, whole_number
+from oneoff.errors import BadValue, UnreadableFile, listing, whole_number
 from oneoff.table.columns import first_line, nulls_for, unusable
+from oneoff.table.databases import is_url
+from oneoff.table.files import TextFormat, open_files, table_of
 from oneoff.table.parquet import open_parquet, read_columns
-from oneoff.table.paths import exists, is_folder
-from oneoff.table.textfile import open_text
+from oneoff.table.paths import exists, is_many, nearest_beside
+from oneoff.table.textfile import open_text, typed_column
 
 __all__ = ["Source", "open_source"]
 
 _ALL_ROWS = 2**53  # whoever asks for more means all there are
 
 
+def _nothing_open() -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Source:
-    """A table whose column names are known and whose columns are read on demand; notices say what was guessed."""
+    """A table whose column names are known and whose columns are read on demand; notices say what was guessed.
+
+    A database is open as long as the `with` statement, in which all that is read is of one moment.
+    """
 
     names: tuple[str, ...]
     origin: str
     load: Callable[[list[str]], pa.Table]
     notices: tuple[str, ...] = ()
+    close: Callable[[], None] = _nothing_open
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def open_source(
     source: Any, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str], decimal: str = "."
 ) -> Source:
-    """A file or a dataframe, of which only the first so many rows are read; texts in `na` stand for missing values."""
+    """A file, a table of a database or a dataframe, of which only the first so many rows are read; texts in `na` stand
+    for missing values."""
     if rows is not None:
         rows = min(whole_number(rows, "rows", least=1, hint="it is how many to read"), _ALL_ROWS)
     if isinstance(na, str):
         na = (na,)
+    if is_url(source):
+        return _open_database(source, rows, na)
     opened = (
         _open_path(Path(source), rows, encoding, delimiter, na, decimal)
         if _is_path(source)
@@ -61,11 +80,26 @@ def _is_path(source: Any) -> bool:
 def _open_path(
     path: Path, rows: int | None, encoding: str, delimiter: str | None, na: Sequence[str], decimal: str
 ) -> Source:
+    if is_many(path):
+        return _open_files(path, rows, TextFormat(encoding, delimiter, tuple(na), decimal))
     _refuse_no_file(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         return _open_parquet(path, rows, na)
     names, load, notices = open_text(path, rows, encoding, delimiter, na, decimal)
     return Source(names, "polars", load, notices)
+
+
+def _open_files(path: Path, rows: int | None, text: TextFormat) -> Source:
+    """A folder, or a pattern, of files that are one table together."""
+    files = open_files(path, text)
+
+    def load(names: list[str]) -> pa.Table:
+        frame = table_of(files.select(names), rows)
+        if not files.is_text:
+            return frame
+        return pa.table({name: typed_column(frame[name], text.decimal) for name in names})
+
+    return Source(tuple(files.schema.names), "polars", load, files.notices)
 
 
 def _refuse_no_file(path: Path) -> None:
@@ -74,17 +108,12 @@ def _refuse_no_file(path: Path) -> None:
         raise UnreadableFile(
             "the name of the file has a NUL in it", allowed=f"a {kinds} file", got=repr(str(path))[:80]
         )
-    if is_folder(path):
-        raise UnreadableFile(
-            f"{str(path)!r} is a folder", allowed=f"a {kinds} file", got="a folder", hint="name the file inside it"
-        )
     if not exists(path):
-        beside = [other.name for other in path.parent.glob("*")] if is_folder(path.parent) else []
         raise UnreadableFile(
             f"there is no file {str(path)!r}",
             allowed=f"an existing {kinds} file",
             got="no such file",
-            hint=nearest(path.name, beside) or "check the path",
+            hint=nearest_beside(path) or "check the path",
         )
     if path.suffix.lower() not in (".csv", ".tsv", ".txt", ".parquet", ".pq"):
         raise UnreadableFile(
@@ -128,6 +157,22 @@ def _broken_parquet(path: Path, error: Exception) -> UnreadableFile:
         got=first_line(error),
         hint="check that it was copied completely, and that its suffix is right",
     )
+
+
+def _open_database(source: str, rows: int | None, na: Sequence[str]) -> Source:
+    from oneoff.table.databases.reading import open_database
+
+    opened = open_database(source)
+    try:
+        _refuse_twin_names(opened.names)
+    except BadValue:
+        opened.close()
+        raise
+
+    def load(names: list[str]) -> pa.Table:
+        return _without_na(opened.read(names, rows), na)
+
+    return Source(opened.names, "polars", load, opened.notices, opened.close)
 
 
 def _open_frame(source: Any, rows: int | None, na: Sequence[str]) -> Source:

@@ -357,8 +357,13 @@ def combined(name: str, attributes: Sequence[Attribute]) -> Attribute:
             got=f"{' * '.join(f'{attribute.size:,}' for attribute in attributes)} = {many:,}",
             hint="make a promise for each column, or read fewer values (bins=, level=, other_below=)",
         )
-    texts = [list(map(str, attribute.labels.tolist())) for attribute in attributes]
+    texts = [[_member(str(label)) for label in attribute.labels.tolist()] for attribute in attributes]
     return Attribute(name, "categorical", np.array([" * ".join(each) for each in product(*texts)], dtype=object))
+
+
+def _member(text: str) -> str:
+    """A value as a part of "x * y"; in quotes where it has a star itself, so that no two pairs read alike."""
+    return '"{}"'.format(text.replace('"', '""')) if "*" in text or '"' in text else text
 
 
 def _numbered(owner: Ints) -> Ints | None:

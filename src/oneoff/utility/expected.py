@@ -7,8 +7,9 @@ off in truth is not: that takes the table (`standard.py`), and is no part of any
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,14 @@ from oneoff.releases import Estimate, Published, of_kind
 from oneoff.utility.shape import Columns, binned, leading_back
 from oneoff.utility.standard import power_of_ten
 
-__all__ = ["Expected", "Released", "expected_errors", "released_columns"]
+__all__ = [
+    "Expected",
+    "Released",
+    "answers_to_expect",
+    "expected_errors",
+    "expected_from",
+    "released_columns",
+]
 
 _SEED, _ASKED = 1, 24  # public
 _SHARES = (0.02, 0.1, 0.3, 0.8)  # of a domain that a question asks for
@@ -50,14 +58,26 @@ class Released:
 
 def expected_errors(release: Published) -> tuple[Expected, ...]:
     """By size of the count; nothing where no interval means anything."""
-    answers = [each for each in map(release.count, _questions(release)) if _tells(each, release.rows)]
-    sizes = power_of_ten(np.array([each.count for each in answers]), release.rows)
+    return expected_from(
+        release.tell_each([partial(release.count, each) for each in _questions(release)]), release.rows
+    )
+
+
+def answers_to_expect(part: Published) -> tuple[Estimate, ...]:
+    """What one part of a release says to the questions that are asked of all."""
+    return tuple(map(part.count, _questions(part)))
+
+
+def expected_from(answers: Sequence[Estimate], rows: int) -> tuple[Expected, ...]:
+    """The same from answers that are at hand, about so many people."""
+    answers = [each for each in answers if _tells(each, rows)]
+    sizes = power_of_ten(np.array([each.count for each in answers]), rows)
     found = []
     for size in np.unique(sizes).tolist():
         some = [answers[i] for i in np.flatnonzero(sizes == size).tolist()]
         if len(some) >= _ENOUGH:
             error = float(np.median([_relative(each) for each in some]))
-            found.append(Expected(10**size, len(some), error, some[0].certain))
+            found.append(Expected(10**size, len(some), error, some[0].error is None))
     return tuple(found)
 
 

@@ -17,7 +17,7 @@ from oneoff.utility.loss import Utility, Yardsticks, nothing_blurred
 from oneoff.utility.shape import Columns, of_columns
 from oneoff.utility.workload import Workload
 
-__all__ = ["answer", "as_rows", "estimate", "led_back", "measure"]
+__all__ = ["answer", "as_rows", "estimate", "led_back", "measure", "unbounded"]
 
 
 def measure(release: Perturbed, table: Table | None, by: Yardsticks) -> Utility:
@@ -30,11 +30,17 @@ def measure(release: Perturbed, table: Table | None, by: Yardsticks) -> Utility:
 
 def estimate(release: Perturbed, table: Table, queries: Workload) -> Floats:
     """Published counts led back through the channel, never fewer than none and never more than the people meant."""
+    found, people = unbounded(release, table, queries)
+    return np.asarray(np.clip(found, 0.0, people))
+
+
+def unbounded(release: Perturbed, table: Table, queries: Workload) -> Floats:
+    """[2, query]: the same as they are, which is right on average also when parts of a release are added up; and the
+    people meant."""
     values, inverse = len(table.counts), np.linalg.inv(release.channel.matrix).astype(np.float64)
     each, all_of_them = np.arange(values + 1) * values, np.tile(np.arange(values), values)
     led_back = ValuesShown(release.values, each, all_of_them, inverse.T.ravel())
-    people, found = weights_meant(release.codes_in(table), led_back, queries).T
-    return np.asarray(np.clip(found, 0.0, people))
+    return weights_meant(release.codes_in(table), led_back, queries).T[::-1]
 
 
 def as_rows(release: Perturbed, rng: np.random.Generator) -> Columns:

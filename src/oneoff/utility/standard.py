@@ -23,7 +23,7 @@ from itertools import product
 import numpy as np
 
 from oneoff.errors import BadValue
-from oneoff.releases import Published
+from oneoff.releases import Published, has_entry, of_kind
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Floats, Ints, offsets
 from oneoff.utility.counting import people_meant
@@ -131,9 +131,14 @@ def count_errors(
 
 
 def answers_of_part(release: Published, part: Table, queries: Workload) -> Floats:
-    """[3, query]: people it means, what a recipient answers, people with its quasi-identifiers; parts add up."""
+    """[4, query]: people it means, what a recipient answers, people with its quasi-identifiers, and the most that a
+    recipient answers, where the answer must be kept from being more and from being less than nothing; parts add up."""
     meant, truth = people_meant(part.codes, part.values, queries).T
-    return np.stack([truth, estimated_counts(release, part, queries), meant]).astype(np.float64)
+    if has_entry("oneoff.utility", "unbounded", release):
+        ours, most = of_kind("oneoff.utility", "unbounded", release, "")(release, part, queries)
+    else:
+        ours, most = estimated_counts(release, part, queries), np.full(len(truth), np.inf)
+    return np.stack([truth, ours, meant, most]).astype(np.float64)
 
 
 def errors_of_parts(answers: Floats, queries: Workload, whole: Table) -> CountErrors:
@@ -141,7 +146,8 @@ def errors_of_parts(answers: Floats, queries: Workload, whole: Table) -> CountEr
 
     whole   any rows over the domains of all, which knows how many people of all have each value and each code
     """
-    truth, ours, meant = answers
+    truth, ours, meant, most = answers
+    ours = np.where(np.isfinite(most), np.clip(ours, 0.0, most), ours)
     if not (truth > 0).any():
         raise _nobody_meant(whole)
     return _errors(truth, ours, overall_counts(whole, queries, np.rint(meant).astype(np.int64)), whole)
@@ -194,7 +200,8 @@ def _answers(release: Published, people: Table, everybody: Table, queries: Workl
     """[3, query]: how many people it means; what a recipient answers, and who knows the overall distribution only."""
     meant, truth = people_meant(everybody.codes, everybody.values, queries).T
     ours = _answered(release, people, everybody, queries)
-    return np.stack([truth, ours, overall_counts(everybody, queries, meant)])
+    found = np.stack([truth, ours, overall_counts(everybody, queries, meant)])
+    return found if queries.question is None else np.stack([np.bincount(queries.question, each) for each in found])
 
 
 def _refuse_other(release: Published, table: Table) -> None:

@@ -50,6 +50,7 @@ class Workload:
 
     inside   None, or [query, j, code]: a query asks for these codes only. Then low and high are the ends of whole
              domains, and the last code of all is nobody's and in no set.
+    question None, or the question of which each query is a case: nobody is in two, and its answers are added up
     """
 
     columns: tuple[tuple[int, ...], ...]
@@ -57,6 +58,7 @@ class Workload:
     low: Ints
     high: Ints
     inside: Flags | None = None
+    question: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.subset)

@@ -4,21 +4,22 @@ intervals   paper 001: quasi-identifiers and the sensitive value between two end
 sets        paper 002: any values of each, one or the other or the next
 prefixes    paper 000, figure 10(c): up to some value of one column, a single value of others
 sums        paper 003: how many people, and the sum of their sensitive numbers (`aggregates.py`)
-FILE        a condition on each line, as `oneoff query` takes it, or a CSV file with a column `where`
+FILE        a question on each line, as `oneoff query` takes it, or a CSV file with a column `where`
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from oneoff.errors import BadValue, InputError, UnknownColumn, UnreadableFile, listing, nearest, whole_number
 from oneoff.releases import Published
-from oneoff.releases.predicate import conditions
+from oneoff.releases.logic import disjoint
+from oneoff.releases.predicate import Condition
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Flags, Ints
 from oneoff.utility.aggregates import AggregateErrors, aggregate_errors, random_aggregates
@@ -114,17 +115,35 @@ def _prefix_columns(table: Table) -> list[str]:
 
 
 def asked_in_file(path: Path, table: Table) -> Iterator[Workload]:
-    """The counts that a file asks for, in parts that fit into memory."""
-    queries = [_named_codes(path, number, text, table) for number, text in _lines(path)]
-    if not queries:
-        raise BadValue(f"{path} asks for nothing", allowed="a condition on each line", got="no line with one")
-    width = max(len(query) - 1 for query in queries)
-    if all(_is_interval(allowed) for query in queries for allowed in query.values()):
-        yield _intervals(queries, width)
-        return
-    step = max(1, _MOST_MARKS // ((width + 1) * (_sizes(table).max() + 1)))
-    for first in range(0, len(queries), step):
-        yield _sets(queries[first : first + step], width, table)
+    """The counts that a file asks for, in parts that fit into memory; with `or`, a question is several of them."""
+    questions = [_cases(path, number, text, table) for number, text in _lines(path)]
+    cases = [case for question in questions for case in question]
+    if not cases:
+        got = "no line that anybody could fulfil" if questions else "no line with one"
+        raise BadValue(f"{path} asks for nothing", allowed="a condition on each line", got=got)
+    width = max((len(case) - 1 for case in cases), default=0)
+    intervals = all(_is_interval(allowed) for case in cases for allowed in case.values())
+    step = len(cases) if intervals else max(1, _MOST_MARKS // ((width + 1) * (_sizes(table).max() + 1)))
+    for some in _in_parts(questions, step):
+        together = [case for question in some for case in question]
+        asked = _intervals(together, width) if intervals else _sets(together, width, table)
+        yield asked if len(together) == len(some) else replace(asked, question=_owners(some))
+
+
+def _in_parts(questions: Sequence[Sequence[_Query]], step: int) -> Iterator[list[Sequence[_Query]]]:
+    """So many cases together, or one question that has more; questions without a case mean nobody."""
+    some: list[Sequence[_Query]] = []
+    for question in filter(None, questions):
+        if some and sum(map(len, some)) + len(question) > step:
+            yield some
+            some = []
+        some.append(question)
+    if some:
+        yield some
+
+
+def _owners(questions: Sequence[Sequence[_Query]]) -> Ints:
+    return np.repeat(np.arange(len(questions)), [len(question) for question in questions])
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -157,17 +176,18 @@ def _where(path: Path, lines: list[str]) -> list[tuple[int, str]]:
 _Query = dict[int, Flags]  # which codes may be had in each quasi-identifier that it names; -1 is the sensitive value
 
 
-def _named_codes(path: Path, number: int, text: str, table: Table) -> _Query:
-    """What a line asks for, always with the sensitive value as the last column."""
-    found: _Query = {}
+def _cases(path: Path, number: int, text: str, table: Table) -> list[_Query]:
+    """What a line asks for: cases that nobody is in twice, each with the sensitive value as the last column."""
     try:
-        for each in conditions(text):
-            j, attribute = _named(each.column, table)
-            holds = each.holds_for(attribute)
-            found[j] = found[j] & holds if j in found else holds
+        return [_named_codes(case, table) for case in disjoint(text)]
     except InputError as error:
         raise type(error)(f"line {number} of {path}: {error.what}", allowed=error.allowed, got=error.got or text[:200],
                           hint=error.hint) from None  # fmt: skip
+
+
+def _named_codes(case: Sequence[Condition], table: Table) -> _Query:
+    named = [(*_named(each.column, table), each) for each in case]
+    found: _Query = {j: each.holds_for(attribute) for j, attribute, each in named}
     value = found.pop(-1, np.ones(len(table.counts), dtype=np.bool_))
     return {**found, -1: value}
 

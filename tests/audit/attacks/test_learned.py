@@ -91,7 +91,22 @@ def test_the_sample_is_made_of_whole_groups(monkeypatch):
     group = release.group[release.links]
     inside = np.bincount(group[finding.inside.row], minlength=release.boxes)
     assert set(inside[inside > 0] - np.bincount(group)[inside > 0]) == {0}
-    assert 100 <= finding.rate.tried < 150
+    assert 90 <= finding.rate.tried < 150
+
+
+def test_everybody_is_as_likely_to_be_looked_at_also_where_most_look_alike(monkeypatch):
+    """Of a few large groups parts are taken: the sample has as many of each value as the table, within chance."""
+    rng = np.random.default_rng(5)
+    age = np.where(rng.random(20_000) < 0.8, 30, rng.integers(40, 60, 20_000))
+    flu = rng.random(20_000) < np.where(age == 30, 0.9, 0.2)
+    frame = pl.DataFrame({"age": age, "sex": rng.choice(["F", "M"], 20_000), "disease": np.where(flu, "flu", "cold")})
+    table = oneoff.read_table(frame, quasi=["age", "sex"], sensitive="disease")
+    release = oneoff.anonymize(table, "k-anonymity:5", method="mondrian", seed=1)
+    monkeypatch.setattr(Scene, "_most", property(lambda scene: 1000))
+    finding = oneoff.attack(release, table)["learned"]
+    assert 900 < finding.rate.tried < 1100
+    assert np.isin(table.codes[finding.inside.row, 0], 0).mean() == pytest.approx((age == 30).mean(), abs=0.03)
+    assert finding.baseline == pytest.approx(flu.mean(), abs=0.05)
 
 
 # --- bad input

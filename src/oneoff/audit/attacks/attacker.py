@@ -6,6 +6,7 @@ An attack may look at everything a `Scene` has but the values of the people it g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -17,11 +18,12 @@ from oneoff.audit.attacks.view import View
 from oneoff.errors import BadValue
 from oneoff.releases import Published
 from oneoff.table import Table
-from oneoff.table.arrays import Codes, Flags, Ints, Ragged
+from oneoff.table.arrays import Codes, Flags, Ints, offsets
 
 __all__ = ["MOST_PEOPLE", "Attacker", "People", "Scene", "people_of", "some_people"]
 
 MOST_PEOPLE = 10_000  # guessed about, and as many outside
+_PART = 50  # people of one group at most: of thousands who look the same, few tell as much as all
 _LARGER = 4  # times as many rows are looked at where whole groups must be
 _MOST_BELIEFS = 4_000_000  # held in memory: people times values
 
@@ -167,14 +169,19 @@ class Scene:
         return some_people(self.table, max(1, _LARGER * self._most // max(1, round(float(size.mean())))), self.rng())
 
     def _whole_groups(self, group: Ints) -> Ints:
-        """Groups by chance until there are enough people; of one that is larger than that, a part."""
-        members = Ragged.of_owners(group - int(group.min()))
-        order = self.rng().permutation(np.flatnonzero(np.diff(members.start)))
-        last = int(np.searchsorted(np.cumsum(np.diff(members.start)[order]), self._most))
-        chosen: Ints = members.take(order[: last + 1]).items
-        if len(chosen) > _LARGER * self._most:
-            chosen = self.rng().choice(chosen, self._most, replace=False)
-        return np.sort(chosen)
+        """Groups until there are enough people; of one that is large a part by chance, or a few groups would be most of
+        the sample. Everybody is as likely as anybody else. They lie evenly among all, as neighbours are often alike."""
+        rng, owner = self.rng(), group - int(group.min())
+        mixed = rng.permutation(len(owner))
+        order = mixed[np.argsort(owner[mixed], kind="stable")]
+        size = np.bincount(owner)
+        pieces = -(-size // _PART)
+        mine = owner[order]
+        place = np.arange(len(order)) - offsets(size)[mine]
+        part = offsets(pieces)[mine] + place * pieces[mine] // size[mine]
+        some = min(int(pieces.sum()), math.ceil(self._most * int(pieces.sum()) / len(order)))
+        chosen = ((np.arange(some) + rng.random()) * int(pieces.sum()) / some).astype(np.int64)
+        return np.sort(order[np.isin(part, chosen)])
 
     @cached_property
     def anyone(self) -> Ints:

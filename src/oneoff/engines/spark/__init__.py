@@ -1,6 +1,6 @@
 """Spark: a table on one machine, on a cluster or in its memory, as Spark's own configuration says.
 
-Files that all executors see by their path are read by the same readers as on one machine (`engines.files`), what only
+Files that all executors see by their path are read by the same readers as on one machine (`table.files`), what only
 Spark can reach (object stores, a DataFrame) by Spark (`source`). Work is done by Python on Arrow batches (`task`), and
 what tasks say comes back as they end (`job`). What is kept between passes lies in Spark's own scratch folders; a part
 that is lost with its executor is made again from the files.
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from oneoff.engines.files import open_files
 from oneoff.engines.spark import task
 from oneoff.engines.spark.session import session, tries_of
 from oneoff.engines.spark.sheet import MESSAGES, STRETCHES, Sheet
 from oneoff.engines.waist import Report, Route, TextFormat, Workers
+from oneoff.table.files import open_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oneoff.engines import files
 from oneoff.engines.spark.sheet import ROWS, Sheet
 from oneoff.engines.spark.task import Batches
 from oneoff.engines.waist import PLACE, TextFormat
 from oneoff.errors import BadValue, UnreadableFile, listing
+from oneoff.table import files
 from oneoff.table.arrays import Ints
 from oneoff.table.textfile import header_in
 

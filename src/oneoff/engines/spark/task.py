@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from oneoff.engines.files import Files
 from oneoff.engines.waist import Route
 from oneoff.engines.worker import portable
 from oneoff.errors import OutputError, UnreadableFile
 from oneoff.table.arrays import Ints, offsets
+from oneoff.table.files import Files
 
 __all__ = ["KEPT", "SPLIT", "Blocks", "Counts", "FileReader", "Kept", "KeptReader", "Made", "Reader", "Sizes", "Split"]
 

@@ -79,7 +79,8 @@ def mondrian(
     stack[0] = 0, n
     cursor = np.array([1, 0, 0, 0], dtype=np.int64)
     tie = np.argsort(lexicographic(table, task.rng)) if cuts == "relaxed" else np.zeros(n, dtype=np.int64)
-    codes, spare = table.codes.copy(), np.empty_like(table.codes)
+    codes = np.array(table.codes, order="F")  # column by column, as the loops go
+    spare = np.empty_like(codes)
     work = working_space(values.values, tie, len(task.space.position), values.width)
     while cursor[0] > 0:
         cut(codes, spare, task.space, rule, stack, cursor, group, work, kinds[cuts], thorough, _BUDGET)

@@ -8,6 +8,7 @@ dictionary, are the same to us, any other difference is refused by the name of t
 from __future__ import annotations
 
 import glob
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -19,21 +20,21 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from oneoff.engines.waist import PLACE, TextFormat
 from oneoff.errors import BadValue, OneoffError, UnreadableFile, listing, nearest
 from oneoff.table.columns import nulls_for
 from oneoff.table.paths import exists, is_folder
 from oneoff.table.textfile import header_of, refuse_marks
 
 __all__ = [
+    "PLACE",
     "Files",
     "Head",
     "Stretch",
+    "TextFormat",
     "common",
     "footer",
     "is_hidden",
     "is_known",
-    "is_many",
     "is_parquet",
     "joint_header",
     "joint_schema",
@@ -41,12 +42,27 @@ __all__ = [
     "open_files",
     "read_column",
     "refuse_kinds",
+    "rows_in",
+    "table_of",
 ]
+
+PLACE = ("(file)", "(row)")  # columns that say where a row came from
 
 _PARQUET, _TEXT = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
 _BATCH = 1 << 17  # rows at a time
 _STRETCH = 1 << 20  # rows of row groups that are read by one call
 _BLOCK_BYTES = 1 << 24  # of text at a time
+_BYTES_OF_A_LINE = 60  # about, for a guess
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How text files are to be read; in other sources only `na` matters."""
+
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    na: tuple[str, ...] = ("",)
+    decimal: str = "."
 
 
 @dataclass(frozen=True)
@@ -97,12 +113,6 @@ class Files:
                 got="another size or time of change",
                 hint="begin again once nobody writes to it",
             )
-
-
-def is_many(source: Any) -> bool:
-    """Does a name stand for a folder or for a pattern of several files?"""
-    text = str(source)
-    return is_folder(Path(text)) or (glob.has_magic(text) and not exists(Path(text)))
 
 
 def named_files(source: Any) -> tuple[str, ...]:
@@ -291,6 +301,27 @@ def _unreadable(path: Path, stretch: Stretch | None, error: Exception) -> Oneoff
     )
 
 
+def rows_in(source: Any) -> int:
+    """How many rows a table in files has: those of Parquet files say so; lines of text are guessed from bytes."""
+    names = named_files(source)
+    if not is_parquet(names[0]):
+        return sum(_stamp(Path(name))[0] for name in names) // _BYTES_OF_A_LINE
+    return sum(sum(footer(name, name)[1]) for name in names)
+
+
+def table_of(files: Files, rows: int | None = None) -> pa.Table:
+    """All rows of the columns that are wanted, or the first so many, in memory."""
+    found: list[pa.RecordBatch] = []
+    left = sys.maxsize if rows is None else rows
+    for stretch in files.stretches:
+        for batch in files.batches(stretch):
+            found.append(batch.slice(0, left).select(files.schema.names))
+            left -= found[-1].num_rows
+            if left <= 0:
+                return pa.Table.from_batches(found)
+    return pa.Table.from_batches(found, files.schema)
+
+
 # --- text
 
 
@@ -322,7 +353,7 @@ def joint_header(names: Sequence[str], reading: TextFormat, header: Header) -> H
             "text in many files is read a stretch at a time, which other encodings do not allow",
             allowed="UTF-8",
             got=reading.encoding,
-            hint="convert the files, or publish with --engine memory",
+            hint="convert the files",
         )
     delimiter, columns, notices = header(names[0], reading.delimiter)
     in_order = True
