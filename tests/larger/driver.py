@@ -39,7 +39,14 @@ def answer(running: Engine, source: str, out: str, **given: Any) -> dict[str, An
 def main(name: str, given: str) -> None:
     workers = json.loads(given)
     settings = tuple(workers.pop("settings", {}).items())
-    with engine(name, Workers(number=workers.pop("workers", 2), settings=settings, **workers)) as running:
+    try:
+        serve(name, Workers(number=workers.pop("workers", 2), settings=settings, **workers))
+    except OneoffError as error:
+        print(json.dumps({"error": error.as_dict()}), flush=True)
+
+
+def serve(name: str, workers: Workers) -> None:
+    with engine(name, workers) as running:
         print(json.dumps({"ready": True}), flush=True)
         for line in sys.stdin:
             asked = json.loads(line)

@@ -78,10 +78,9 @@ class Driver:
 def driving(
     engine: str, folder: Path, settings: Mapping[str, str] | None = None, limit: int | None = None
 ) -> Iterator[Driver]:
-    """A driver that is ready, and gone afterwards with all that works for it."""
+    """A driver that is starting, and gone afterwards with all that works for it."""
     made = Driver(engine, folder, settings, limit)
     try:
-        made.ready()
         yield made
     finally:
         assert made.process.stdin is not None
@@ -129,14 +128,27 @@ class Cluster:
     def url(self) -> str:
         return f"spark://{HERE}:{self.port}"
 
-    def add_worker(self, limit: int | None = None) -> subprocess.Popen[Any]:
-        """One with a core; `limit` is the most bytes of a file that it and its executors can write."""
+    def add_worker(self, limit: int | None = None, path: str | None = None) -> subprocess.Popen[Any]:
+        """One with a core; `limit` is the most bytes of a file that it and its executors can write, `path` where their
+        Python looks for modules first."""
         folder = self.folder / f"worker-{len(list(self.folder.glob('worker-*'))):02}"
         folder.mkdir()
         made = self._start(
-            "worker.Worker", "--host", HERE, "--cores", "1", "--memory", self.memory, "--webui-port", "0",
-            "--work-dir", str(folder), self.url, limit=limit, local=folder,
-        )  # fmt: skip
+            "worker.Worker",
+            "--host",
+            HERE,
+            "--cores",
+            "1",
+            "--memory",
+            self.memory,
+            "--webui-port",
+            "0",
+            "--work-dir",
+            str(folder),
+            self.url,
+            limit=limit,
+            own={"SPARK_LOCAL_DIRS": str(folder), **({"PYTHONPATH": path} if path else {})},
+        )
         self.workers.append(made)
         return made
 
@@ -156,22 +168,17 @@ class Cluster:
             kill_tree(process)
 
     def _start(
-        self, name: str, *arguments: str, limit: int | None = None, local: Path | None = None
+        self, name: str, *arguments: str, limit: int | None = None, own: Mapping[str, str] | None = None
     ) -> subprocess.Popen[Any]:
         spec = find_spec("pyspark")
         assert spec is not None
         assert spec.origin is not None
         program = Path(spec.origin).parent / "bin" / "spark-class"
         command = [*limited(limit), str(program), f"org.apache.spark.deploy.{name}", *arguments]
-        own = {
-            "SPARK_LOCAL_IP": HERE,
-            "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": SHORT,
-            "PYSPARK_PYTHON": sys.executable,
-        }
-        own |= {} if local is None else {"SPARK_LOCAL_DIRS": str(local)}
+        known = {"SPARK_LOCAL_IP": HERE, "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": SHORT}
+        given = {**os.environ, **PYTHON, **known, "PYSPARK_PYTHON": sys.executable, **(own or {})}
         with (self.folder / f"{name}.log").open("ab") as log:
-            return subprocess.Popen(command, env={**os.environ, **PYTHON, **own}, stdout=log, stderr=log)
+            return subprocess.Popen(command, env=given, stdout=log, stderr=log)
 
 
 def limited(size: int | None) -> list[str]:

@@ -53,6 +53,7 @@ def is_whole(out: Path) -> None:
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(source: Path, undisturbed: str, tmp_path: Path) -> None:
     with driving("local", tmp_path) as driver:
+        driver.ready()
         began = time.monotonic()
         assert driver.publish(source, tmp_path / "first")["digest"] == undisturbed
         usual = time.monotonic() - began
@@ -84,6 +85,7 @@ def test_an_executor_that_is_killed_changes_nothing(
 ) -> None:
     workers = [cluster.add_worker(), cluster.add_worker()]
     with driving("spark", tmp_path, on(cluster)) as driver:
+        driver.ready()
         driver.publish(source, tmp_path / "warm")
         began = time.monotonic()
         assert driver.publish(source, tmp_path / "first")["digest"] == undisturbed
@@ -112,6 +114,7 @@ def test_a_run_whose_driver_is_killed_goes_on_where_it_was(
 ) -> None:
     out, run = tmp_path / "out", tmp_path / ".out.run"
     with driving(name, tmp_path) as driver:
+        driver.ready()
         driver.begin(source, out)
         wait_until(lambda: len(list(run.glob("block-??????"))) > 1)
         left = children(driver.process.pid)
@@ -150,6 +153,7 @@ def resumed(source: Path, out: Path, **given: Any) -> None:
 def test_a_full_disk_is_named_and_leaves_nothing_half_written(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with driving("local", tmp_path, limit=20_000) as driver:
+        driver.ready()
         answer = driver.publish(source, out, most=2000)
     assert answer["error"]["code"] == "output"
     assert "File too large" in answer["error"]["got"]
@@ -164,6 +168,7 @@ def test_what_one_executor_cannot_write_another_does(cluster: Cluster, source: P
     full = cluster.add_worker(limit=20_000)
     soon = {"spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout": "1s"}
     with driving("spark", tmp_path, on(cluster, **soon)) as driver:
+        driver.ready()
         answer = driver.publish(source, tmp_path / "alone", most=2000)
         assert answer["error"]["code"] == "output", answer
         assert not (tmp_path / "alone").exists()
@@ -174,6 +179,43 @@ def test_what_one_executor_cannot_write_another_does(cluster: Cluster, source: P
     is_whole(tmp_path / "out")
     for worker in (full, fine):
         cluster.lose_worker(worker)
+
+
+# --- packages
+
+
+@pytest.mark.slow
+@NEEDS_SPARK
+@pytest.mark.parametrize(("lacks", "code"), [("oneoff", "unreachable-guarantee"), ("polars", "missing-package")])
+def test_executors_that_lack_the_package_are_sent_it_and_nothing_else(
+    cluster: Cluster, source: Path, tmp_path: Path, lacks: str, code: str
+) -> None:
+    """The promise is refused by what executors have counted, before anything is compiled."""
+    (tmp_path / "sitecustomize.py").write_text(LACKING.format(name=lacks))
+    worker = cluster.add_worker(path=str(tmp_path))
+    with driving("spark", tmp_path, on(cluster)) as driver:
+        if code == "unreachable-guarantee":
+            driver.ready()
+            answer = driver.publish(source, tmp_path / "out", guarantee="l-diversity:400", method="auto")
+        else:
+            answer = driver.hear()
+    cluster.lose_worker(worker)
+    assert answer["error"]["code"] == code, answer
+    assert lacks in answer["error"]["what"] or code != "missing-package"
+
+
+LACKING = """
+import sys
+
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        zipped = any(entry.endswith("oneoff.zip") for entry in sys.path)
+        if name == "{name}" and not (name == "oneoff" and zipped):
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Lacking())
+sys.path = [entry for entry in sys.path if not entry.endswith("/src")]
+"""
 
 
 # --- files

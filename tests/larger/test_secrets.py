@@ -107,6 +107,7 @@ def test_secrets_are_nowhere_but_in_the_work_itself(tmp_path: Path) -> None:
         worker = cluster.add_worker()
         settings = {"master": cluster.url, "spark.executor.memory": "512m", **QUIET, **shown}
         with driving("spark", tmp_path, settings) as driver:
+            driver.ready()
             watch = Watch(driver.process.pid, worker.pid, cluster.master.pid)
             watch.start()
             driver.begin(source, out, seed=SEED, guarantee="beta-likeness:3+k-anonymity:5", method="tallies")
