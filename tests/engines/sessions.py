@@ -21,7 +21,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from oneoff.engines.spark.session import session
     from oneoff.engines.waist import Workers
 
-    settings = (("master", "local[2]"), ("spark.sql.shuffle.partitions", "2"), ("spark.driver.memory", "512m"))
+    settings = (
+        ("master", "local[2]"),
+        ("spark.sql.shuffle.partitions", "2"),
+        ("spark.driver.memory", "512m"),
+        ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),  # it does not live long
+    )
     with session(Workers(2, scratch=str(tmp_path_factory.mktemp("spark")), settings=settings)) as made:
         yield made
 

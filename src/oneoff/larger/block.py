@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -23,7 +24,7 @@ import pyarrow.parquet as pq
 from oneoff.audit import Verdict, audit
 from oneoff.catalog import METHODS, RELEASES
 from oneoff.engines.waist import PLACE
-from oneoff.errors import Defect, UnreachableGuarantee
+from oneoff.errors import Defect, OutputError, UnreachableGuarantee
 from oneoff.larger.header import Header
 from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
@@ -149,7 +150,7 @@ class Work:
     def _write(self, name: str, frames: Any) -> tuple[str, str, tuple[str, ...]]:
         path = Path(self.folder) / f"{secrets.token_hex(8)}-{name}"
         writer = None
-        with path.open("xb") as file:
+        with _whole_or_gone(path), path.open("xb") as file:
             path.chmod(0o600)
             for frame in frames:
                 writer = writer or pq.ParquetWriter(file, frame.schema, compression="zstd")
@@ -167,6 +168,22 @@ class Work:
             columns = {"file": rows[PLACE[0]], "row": rows[PLACE[1]], "record": pa.array(release.links)}
             files = {**files, "links.parquet": pa.table(columns)}
         return {own: self._write(own, [files[name]])[0] for name in files for own in (part_name(name, block),)}
+
+
+@contextmanager
+def _whole_or_gone(path: Path) -> Iterator[None]:
+    """A file that cannot be written to its end is removed, and the disk named."""
+    try:
+        yield
+    except OSError as error:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        raise OutputError(
+            f"a part of the release cannot be written to {str(path.parent)!r}",
+            allowed="a folder that every worker can write to, with room for the release",
+            got=error.strerror or str(error),
+            hint="make room, and go on with --resume; nothing was published",
+        ) from None
 
 
 def _refuse_block(table: Table, model: Model) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from oneoff.engines.pool import THREADS
+from oneoff.engines.spark.shipping import ship
 from oneoff.engines.waist import Workers
 from oneoff.errors import BadValue, MissingPackage
 
@@ -48,18 +49,26 @@ def session(workers: Workers) -> Iterator[SparkSession]:
     if SparkContext._active_spark_context is not None:
         there = SparkSession.builder.getOrCreate()
         _refuse_other(there, settings)
-        yield there
+        with tempfile.TemporaryDirectory(prefix="oneoff-") as folder:
+            _ready(there, folder)
+            yield there
         return
     if workers.scratch is not None:
         Path(workers.scratch).mkdir(mode=0o700, parents=True, exist_ok=True)
-    scratch = tempfile.mkdtemp(prefix="oneoff-", dir=workers.scratch)
-    _start_java(settings, Path(scratch))
-    made = _new({**_defaults(workers, settings, scratch), **settings})
-    try:
-        yield made
-    finally:
-        made.stop()
-        shutil.rmtree(scratch, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="oneoff-", dir=workers.scratch, ignore_cleanup_errors=True) as scratch:
+        _start_java(settings, Path(scratch))
+        made = _new({**_defaults(workers, settings, scratch), **settings})
+        try:
+            _ready(made, scratch)
+            yield made
+        finally:
+            made.stop()
+
+
+def _ready(spark: SparkSession, folder: str) -> None:
+    """Other machines may lack the package."""
+    if not _LOCAL.match(str(spark.sparkContext.master)):
+        ship(spark, Path(folder))
 
 
 def _refuse_missing() -> None:
