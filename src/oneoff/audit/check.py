@@ -40,18 +40,7 @@ def check(
     prior: Any = None,
     person: str | None = None,
 ) -> Verdict:
-    """Judge the output of any tool, or a raw table: people with equal quasi-identifiers are a group.
-
-    sensitive  a column, or several: each is then judged by itself
-
-    frame      a path or a pandas, polars or Arrow frame; quasi-identifiers may be texts such as "[20-30]" or lists
-    guarantee  what it is to keep, e.g. "k-anonymity:5+l-diversity:3"; hierarchies: by column, where it asks for one
-    prior      people with each sensitive value in the whole table, when the frame is only a part of it: a mapping
-               from values to counts, with the values that the frame does not hold; for one sensitive column
-    person     the column that says whose a row is, where people have several: promises about identity count persons,
-               and those about values are not judged
-    Missing values count as a value of their own, so no row is left out; the index of a frame does not matter.
-    """
+    """As `oneoff.check` (`inspection.check`), for a table that fits into memory."""
     from oneoff.table.read import read_frame
 
     frame = read_frame(frame)
