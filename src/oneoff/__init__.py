@@ -25,7 +25,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "anonymize": "oneoff.larger.doors",
     "attack": "oneoff.laboratory",
-    "check": "oneoff.audit.check",
+    "check": "oneoff.inspection",
     "compare": "oneoff.comparison",
     "errors": "",
     "load_release": "oneoff.releases.folder",
@@ -50,10 +50,9 @@ _WHERE = {
 if TYPE_CHECKING:
     from oneoff import errors, models
     from oneoff.audit.attacks.attacker import Attacker
-    from oneoff.audit.check import check
     from oneoff.catalog import ATTACKS, METHODS, MODELS
     from oneoff.comparison import compare
-    from oneoff.inspection import verify
+    from oneoff.inspection import check, verify
     from oneoff.laboratory import attack
     from oneoff.larger.doors import anonymize
     from oneoff.releases.folder import load_release

@@ -6,16 +6,20 @@ was found. Nothing is printed here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from oneoff.audit import Verdict, audit
+from oneoff.audit import check as check_table
 from oneoff.catalog import METHODS
+from oneoff.engines import TextFormat
 from oneoff.errors import BadValue, FolderExists, FolderNotWritable
+from oneoff.larger.checking import check_files
 from oneoff.larger.steward import audit_in_parts, measure_in_parts
+from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.releases import InParts, Published
 from oneoff.releases.estimate import Estimate
@@ -24,6 +28,7 @@ from oneoff.releases.grouped import CrossTable
 from oneoff.releases.signature import KeyFile, Origin, origin_of
 from oneoff.report.words import plain
 from oneoff.table import Table
+from oneoff.table.paths import is_many
 from oneoff.utility import AggregateErrors, CountErrors, Utility, utility
 from oneoff.utility.modelling import MODELS, ModelUtility, model_utility
 from oneoff.utility.workloads import Asking, workload_errors
@@ -34,6 +39,7 @@ __all__ = [
     "Inspection",
     "TableAnswer",
     "audit_folder",
+    "check",
     "impute_folder",
     "measure_folder",
     "model_folder",
@@ -184,6 +190,42 @@ class Asked:
     mean: str | None = None
     share: str | None = None
     table: tuple[str, ...] = ()
+
+
+def check(
+    frame: Any,
+    *,
+    quasi: Iterable[str] | str,
+    sensitive: Iterable[str] | str | None = None,
+    guarantee: str | Model,
+    hierarchies: Any = None,
+    prior: Any = None,
+    person: str | None = None,
+    text: TextFormat | None = None,
+) -> Verdict:
+    """Judge the output of any tool, or a raw table: people with equal quasi-identifiers are a group.
+
+    frame      a path, a folder or a pattern of files, which may be larger than memory, or a pandas, polars or Arrow
+               frame; quasi-identifiers may be texts such as "[20-30]" or, in a single file, lists
+    sensitive  a column, or several: each is then judged by itself
+    guarantee  what it is to keep, e.g. "k-anonymity:5+l-diversity:3"; hierarchies: by column, where it asks for one
+    prior      people with each sensitive value in the whole table, when the frame is only a part of it: a mapping
+               from values to counts, with the values that the frame does not hold; for one sensitive column
+    person     the column that says whose a row is, where people have several: promises about identity count persons,
+               and those about values are not judged
+    text       how text files of a folder are written
+    Missing values count as a value of their own, so no row is left out; the index of a frame does not matter.
+    """
+    if not isinstance(frame, str | PathLike) or not is_many(frame):
+        return check_table(
+            frame, quasi=quasi, sensitive=sensitive, guarantee=guarantee, hierarchies=hierarchies, prior=prior,
+            person=person,
+        )  # fmt: skip
+    if prior is not None or person is not None:
+        raise BadValue(
+            "a table in many files is checked as it is", allowed="one file, for prior and person", got="a folder"
+        )
+    return check_files(frame, quasi=quasi, sensitive=sensitive, guarantee=guarantee, hierarchies=hierarchies, text=text)
 
 
 def verify(folder: Folder, key: KeyFile | None = None) -> Verdict:

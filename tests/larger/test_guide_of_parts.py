@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from oneoff.auto import foretold_of
 from oneoff.releases import InParts
 from oneoff.report.guide import guide_of, readme
 from oneoff.utility import expected_errors
-from tests.larger.releases import KINDS
+from tests.larger.releases import KINDS, PEOPLE
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -53,3 +54,16 @@ def test_anybody_can_make_it_again(kind: str, releases: dict[str, Path]) -> None
         release, {n: list(c) for n, c in columns.items()}, expected_errors(release), foretold_of(release), ()
     )
     assert readme(guide) == (public / "README.md").read_text()
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_steward_gets_a_report(kind: str, releases: dict[str, Path]) -> None:
+    """Of what was counted in all parts; what takes single people is left out."""
+    private = releases[kind] / "private"
+    page, numbers = (private / "report.html").read_text(), json.loads((private / "report.json").read_text())
+    assert f"{PEOPLE:,} people" in page
+    assert numbers["about"]["rows"] == PEOPLE
+    assert numbers["group_sizes"] is None
+    lost = json.loads((private / "summary.json").read_text())["utility"]
+    assert numbers["utility"]["count_error"]["median"] == lost["count_error"]["median"]
+    assert "report.html" not in (releases[kind] / "public" / "README.md").read_text()

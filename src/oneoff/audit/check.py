@@ -27,7 +27,7 @@ from oneoff.table.persons import persons_in
 from oneoff.table.schema import Schema
 from oneoff.table.table import Codes, ValueColumns
 
-__all__ = ["check"]
+__all__ = ["check", "hidden_broken", "hidden_said"]
 
 
 def check(
@@ -40,18 +40,7 @@ def check(
     prior: Any = None,
     person: str | None = None,
 ) -> Verdict:
-    """Judge the output of any tool, or a raw table: people with equal quasi-identifiers are a group.
-
-    sensitive  a column, or several: each is then judged by itself
-
-    frame      a path or a pandas, polars or Arrow frame; quasi-identifiers may be texts such as "[20-30]" or lists
-    guarantee  what it is to keep, e.g. "k-anonymity:5+l-diversity:3"; hierarchies: by column, where it asks for one
-    prior      people with each sensitive value in the whole table, when the frame is only a part of it: a mapping
-               from values to counts, with the values that the frame does not hold; for one sensitive column
-    person     the column that says whose a row is, where people have several: promises about identity count persons,
-               and those about values are not judged
-    Missing values count as a value of their own, so no row is left out; the index of a frame does not matter.
-    """
+    """As `oneoff.check` (`inspection.check`), for a table that fits into memory."""
     from oneoff.table.read import read_frame
 
     frame = read_frame(frame)
@@ -139,12 +128,22 @@ def _suppressed(frame: Any, quasi: Iterable[str]) -> Flags:
 def _said(hidden: Flags, crowds: Crowds, model: Model) -> tuple[str, ...]:
     """Suppressed rows show nothing of who they are, but their values are there, and so is what they tell together."""
     many = int(hidden.sum())
-    if not many or many == len(hidden):
+    broken = 0 < many < len(hidden) and hidden_broken(hidden, crowds, model)
+    return hidden_said(many, len(hidden), broken=broken)
+
+
+def hidden_broken(hidden: Flags, crowds: Crowds, model: Model) -> bool:
+    """Do suppressed rows, as the group they are, break the promise?"""
+    return any(bool(fails[hidden].any()) for _, fails in (crowds.judged(part) for part in model.parts()))
+
+
+def hidden_said(many: int, rows: int, *, broken: bool) -> tuple[str, ...]:
+    """What to tell where so many rows are suppressed."""
+    if not many or many == rows:
         return ()
-    broken = any(fails[hidden].any() for _, fails in (crowds.judged(part) for part in model.parts()))
     judged = "and these break the promise" if broken else "and they keep the promise"
     return (
-        f"{many:,} of {len(hidden):,} rows show * in every quasi-identifier: suppressed, as another tool says. Their "
+        f"{many:,} of {rows:,} rows show * in every quasi-identifier: suppressed, as another tool says. Their "
         f"sensitive values are published all the same, so they were judged as the group they are, {judged}. Whoever is "
         "in no other group is known to be in this one.",
     )

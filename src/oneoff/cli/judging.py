@@ -79,11 +79,22 @@ def check(
     as_json: options.AsJson = False,
 ) -> None:
     """Does a table keep a promise, whoever made it? People with equal quasi-identifiers are a group."""
-    from oneoff.audit import check as check_table
+    from oneoff.engines import TextFormat
+    from oneoff.errors import BadValue
+    from oneoff.inspection import check as check_table
+    from oneoff.table.paths import is_many
 
-    frame = options.read_columns(source, rows, encoding, delimiter, decimal, na)
+    text, frame = None, source
+    if not is_many(source):
+        frame = options.read_columns(source, rows, encoding, delimiter, decimal, na)
+    elif rows is not None:
+        raise BadValue("--rows is about one file", allowed="all rows of a folder", got=f"{rows}")
+    else:
+        text = TextFormat(encoding, delimiter, tuple(options.na_texts(na)), decimal or ".")
     private = options.name_or_names(sensitive)
-    verdict = check_table(frame, quasi=options.names(quasi), sensitive=private, guarantee=guarantee, person=person)
+    verdict = check_table(
+        frame, quasi=options.names(quasi), sensitive=private, guarantee=guarantee, person=person, text=text
+    )
     _tell(verdict, as_json, verbose)
 
 

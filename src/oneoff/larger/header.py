@@ -27,7 +27,7 @@ from oneoff.table.read import read_table, refuse_missing
 from oneoff.table.schema import Schema
 from oneoff.table.textfile import typed_column
 
-__all__ = ["UNSERVED", "Header", "Reading", "header_of"]
+__all__ = ["UNSERVED", "Coded", "Counting", "Header", "Reading", "Seen", "header_of", "in_order_of_values", "merged"]
 
 _MOST_VALUES = 2_000_000  # of one column
 _SAMPLED = 100_000  # identifiers that are looked at for repetition
@@ -332,7 +332,7 @@ def _sampled(column: pa.Array) -> Sample:
 
 def _with_domains(seen: Seen, frame: Frame, reading: Reading) -> Header:
     decimal = str(reading.given.get("decimal", "."))
-    raw = {name: _in_order(*pair) for name, pair in seen.values.items()}
+    raw = {name: in_order_of_values(*pair) for name, pair in seen.values.items()}
     typed = {name: typed_column(each, decimal) if frame.is_text else each for name, (each, _) in raw.items()}
     lacking = [name for name in reading.columns if seen.nulls[name] and reading.missing != "drop"]
     lacking += [name for name in reading.schema.keep if seen.nulls[name] and name not in lacking]
@@ -351,7 +351,7 @@ def _with_domains(seen: Seen, frame: Frame, reading: Reading) -> Header:
     return _with_fewer_values(made, reading)
 
 
-def _in_order(values: pa.Array, counts: Ints) -> tuple[pa.Array, Ints]:
+def in_order_of_values(values: pa.Array, counts: Ints) -> tuple[pa.Array, Ints]:
     """By value: batches come in any order, and nothing may depend on it."""
     order = pc.array_sort_indices(values)
     return values.take(order), counts[np.asarray(order)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
+from datetime import date
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +41,8 @@ def write_parts(
     described = _described(parts, header, order)
     broken = not outcome.verdict.holds
     with appearing(outcome.folder, settings.overwrite, warn) as draft:
-        for name, content in _private(outcome, run, settings, sources).items():
+        files = {**_private(outcome, run, settings, sources), **_pages(outcome, order, header, sources, warn)}
+        for name, content in files.items():
             with draft.file(f"private/{name}") as file:
                 file.write(content)
         for part in parts:
@@ -118,6 +121,29 @@ def _private(outcome: LargeOutcome, run: Run, settings: Settings, sources: Seque
     if settings.job:
         files["job.toml"] = settings.job.encode()
     return files
+
+
+def _pages(
+    outcome: LargeOutcome, order: Order, header: Header, sources: Sequence[str], warn: Callable[[str], None]
+) -> dict[str, bytes]:
+    """The report for the steward, of what was counted in all parts. Whatever drawing does, the release is written."""
+    from oneoff.report.numbers import report_numbers
+    from oneoff.report.page import About, report_html
+
+    day = date.today()
+    name = Path(sources[0]).parent.name if sources else ""
+    about = About(name, f"{day.day} {day:%B %Y}", import_module("oneoff").__version__)
+    summary, table, model = outcome.as_dict(), header.sketch(), order.model
+    try:
+        page = report_html(summary, outcome.verdict, outcome.utility, table, model=model, about=about)
+        numbers = report_numbers(
+            summary, outcome.verdict.as_dict(), outcome.verdict, outcome.utility, table, model=model, about=about
+        )
+    except Exception as error:
+        why = str(error).partition("\n")[0][:200]
+        warn(f"the report could not be drawn: {type(error).__name__}: {why}; everything else is written")
+        return {}
+    return {"report.html": page.encode(), "report.json": _json(numbers)}
 
 
 def _json(content: dict[str, Any]) -> bytes:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["InParts", "load_parts", "parts_over"]
 
 _PRIOR_IN_FILES = ("tallied", "masked")  # another prior is damage; elsewhere the auditor says so
-_HELD = 2_000_000  # people of the parts that are kept in memory, beside the one that was read last
+_HELD = 500_000  # people of the parts that are kept in memory, beside the one that was read last
 Question = Callable[[Published], Estimate]
 
 
