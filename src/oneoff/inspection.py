@@ -339,6 +339,12 @@ def model_folder(
     test   a file of such people; by default those who were held out when the release was made
     """
     release = load_release(folder, private=True)
+    if isinstance(release, InParts):
+        raise BadValue(
+            "models are not trained on a release in parts, which may be larger than memory",
+            allowed="oneoff.load_release(folder).whole(), written to a folder of its own, where it fits",
+            got=f"{release.parts:,} parts",
+        )
     original = _original(folder, release, table, reading)
     if original is None:
         raise _no_table("what models learn cannot be measured without the table")

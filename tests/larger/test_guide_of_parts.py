@@ -65,5 +65,12 @@ def test_the_steward_gets_a_report(kind: str, releases: dict[str, Path]) -> None
     assert numbers["about"]["rows"] == PEOPLE
     assert numbers["group_sizes"] is None
     lost = json.loads((private / "summary.json").read_text())["utility"]
-    assert numbers["utility"]["count_error"]["median"] == lost["count_error"]["median"]
+    assert numbers["counts"]["median"] == lost["count_error"]["median"]
+    columns = numbers["shape"]["columns"]
+    assert len(columns) == 8
+    for column in columns:
+        assert sum(column["before"]) == pytest.approx(1)
+        assert sum(column["after"]) == pytest.approx(1)
+        assert column["distance"] == 0 or kind in ("boxes", "perturbed", "masked", "tallied")
+    assert not any("(report.html)" in each for each in numbers["next"])
     assert "report.html" not in (releases[kind] / "public" / "README.md").read_text()

@@ -133,6 +133,17 @@ def test_what_does_not_fit_is_refused_with_a_way_out(
     assert release.count("age < 40").count > 0
 
 
+def test_it_is_not_written_again_but_the_whole_is(releases: dict[str, Path], tmp_path: Path) -> None:
+    release = oneoff.load_release(releases["bucketized"])
+    assert isinstance(release, InParts)
+    with pytest.raises(BadValue, match="not written again"):
+        release.write(tmp_path / "out")
+    with pytest.raises(BadValue, match="models are not trained"):
+        inspection.model_folder(releases["bucketized"], "occupation")
+    release.whole().write(tmp_path / "out")
+    assert oneoff.verify(tmp_path / "out").holds
+
+
 # --- what a recipient can check
 
 

@@ -38,6 +38,7 @@ from oneoff.table.arrays import Floats, Ints
 from oneoff.utility import Utility
 from oneoff.utility.expected import answers_to_expect
 from oneoff.utility.loss import blurred
+from oneoff.utility.shape import counted_rows
 from oneoff.utility.standard import answers_of_part
 from oneoff.utility.workload import Workload
 
@@ -70,6 +71,7 @@ class Part:
     shown     rows that show each sensitive value, or what noisy counts of it add up to
     answers   [4, query]: see `answers_of_part`
     expected  what it says to the questions that the guide of a recipient is made of
+    counted   see `counted_rows`
     """
 
     block: int
@@ -83,6 +85,7 @@ class Part:
     utility: Utility
     answers: Floats
     expected: tuple[Estimate, ...]
+    counted: tuple[Floats, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +124,7 @@ class Work:
             utility=blurred(release, table),
             answers=answers_of_part(release, table, self.order.queries),
             expected=answers_to_expect(release),
+            counted=counted_rows(release, table),
         )
 
     def _key(self, purpose: str, number: int) -> bytes:

@@ -17,15 +17,18 @@ from oneoff.errors import Defect, PromiseBroken
 from oneoff.larger.block import Order, Part
 from oneoff.larger.header import Header
 from oneoff.larger.run import Run
+from oneoff.plans import Channel
 from oneoff.releases.description import caps_of
 from oneoff.releases.draft import Draft, appearing
 from oneoff.releases.estimate import together
 from oneoff.releases.in_parts import load_parts, parts_over
 from oneoff.releases.part_files import PartFiles, stamp_of
 from oneoff.releases.parts import merged_description, prior_of
+from oneoff.releases.perturbed import counts_led_back
 from oneoff.releases.signature import SIGNATURE, signer
 from oneoff.report.guide import guide_of, readme
 from oneoff.utility.expected import expected_errors, expected_from
+from oneoff.utility.shape import Shape, shape_of_counts
 
 if TYPE_CHECKING:
     from oneoff.larger.publishing import LargeOutcome, Settings
@@ -41,7 +44,7 @@ def write_parts(
     described = _described(parts, header, order)
     broken = not outcome.verdict.holds
     with appearing(outcome.folder, settings.overwrite, warn) as draft:
-        files = {**_private(outcome, run, settings, sources), **_pages(outcome, order, header, sources, warn)}
+        files = {**_private(outcome, run, settings, sources), **_pages(outcome, parts, order, header, sources, warn)}
         for name, content in files.items():
             with draft.file(f"private/{name}") as file:
                 file.write(content)
@@ -124,8 +127,9 @@ def _private(outcome: LargeOutcome, run: Run, settings: Settings, sources: Seque
 
 
 def _pages(
-    outcome: LargeOutcome, order: Order, header: Header, sources: Sequence[str], warn: Callable[[str], None]
-) -> dict[str, bytes]:
+    outcome: LargeOutcome, parts: Sequence[Part], order: Order, header: Header, sources: Sequence[str],
+    warn: Callable[[str], None],
+) -> dict[str, bytes]:  # fmt: skip
     """The report for the steward, of what was counted in all parts. Whatever drawing does, the release is written."""
     from oneoff.report.numbers import report_numbers
     from oneoff.report.page import About, report_html
@@ -134,16 +138,29 @@ def _pages(
     name = Path(sources[0]).parent.name if sources else ""
     about = About(name, f"{day.day} {day:%B %Y}", import_module("oneoff").__version__)
     summary, table, model = outcome.as_dict(), header.sketch(), order.model
+    shape = _shape(parts, header)
     try:
-        page = report_html(summary, outcome.verdict, outcome.utility, table, model=model, about=about)
+        page = report_html(summary, outcome.verdict, outcome.utility, table, model=model, shape=shape, about=about)
         numbers = report_numbers(
-            summary, outcome.verdict.as_dict(), outcome.verdict, outcome.utility, table, model=model, about=about
-        )
+            summary, outcome.verdict.as_dict(), outcome.verdict, outcome.utility, table,
+            model=model, shape=shape, about=about,
+        )  # fmt: skip
     except Exception as error:
         why = str(error).partition("\n")[0][:200]
         warn(f"the report could not be drawn: {type(error).__name__}: {why}; everything else is written")
         return {}
     return {"report.html": page.encode(), "report.json": _json(numbers)}
+
+
+def _shape(parts: Sequence[Part], header: Header) -> Shape:
+    """What became of every column, by itself."""
+    counted = [np.sum(each, axis=0) for each in zip(*(part.counted for part in parts), strict=True)]
+    own = header.attributes[: header.needed]
+    channel = parts[0].described.get("channel")
+    if channel is not None:
+        counted[-1][:-1] = counts_led_back(counted[-1][:-1], Channel(np.array(channel["weights"], dtype=np.int64)))
+    name = "" if header.sensitive is None else header.sensitive.name
+    return shape_of_counts(list(zip(own, header.margins, counted, strict=True)), name)
 
 
 def _json(content: dict[str, Any]) -> bytes:

@@ -192,6 +192,8 @@ def _hash(path: Path) -> str:
 def load_release(folder: str | PathLike[str], *, private: bool = False) -> Published:
     """Read a release folder or its public half, refusing files that were changed after they were written.
 
+    A release in parts is looked through once and then read part by part, so it may be larger than memory.
+
     private   also read what the steward kept, when the private half is there: which record is whose and, for releases
               without groups and masked ones, how they came about. An audit of these needs it
     """

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -193,6 +194,14 @@ class InParts(Published):
         """Whose records a part has, where the private half says it."""
         rows = int(self.described["parts"][number]["rows"])
         return None if self.private is None else read_places(self.private, number, rows)
+
+    def write(self, folder: str | PathLike[str], **how: Any) -> Path:
+        """Nothing: it is written, and can be copied."""
+        raise BadValue(
+            "a release in parts is not written again",
+            allowed="a copy of its folder; or whole().write(...), where all of it fits",
+            got=str(folder),
+        )
 
     # --- all of it at once
 

@@ -26,14 +26,20 @@ def advice(summary: Mapping[str, Any], verdict: Verdict, utility: Utility, table
         *_about_counts(utility),
         *_about_columns(table),
         *(["Read the notices at the end of this page; each is about this run."] if summary.get("notices") else []),
-        *(_HANDING_OVER if verdict.holds else ()),
+        *(_handing_over("blocks" in summary) if verdict.holds else ()),
     ]
 
 
-_HANDING_OVER = (
-    "Hand out the folder public/ as it is, and nothing else. It has a page (report.html) and a guide "
-    "(README.md) for its "
-    "recipients, who can check it with `oneoff verify`.",
+def _handing_over(in_parts: bool) -> tuple[str, ...]:
+    has = "a guide (README.md)" if in_parts else "a page (report.html) and a guide (README.md)"
+    return (
+        f"Hand out the folder public/ as it is, and nothing else. It has {has} for its recipients, who can check it "
+        "with `oneoff verify`.",
+        *_AFTERWARDS,
+    )
+
+
+_AFTERWARDS = (
     "Keep private/ as safe as the table: with it, and with this page, people can be found again.",
     "Publish this table once. A second release about the same people can undo the promise of the first.",
 )

@@ -30,9 +30,11 @@ __all__ = [
     "Shape",
     "association",
     "binned",
+    "counted_rows",
     "leading_back",
     "of_columns",
     "shape_of",
+    "shape_of_counts",
 ]
 
 Columns = Sequence[tuple[Attribute, Codes]]  # a recipient's rows: every column with the codes of its own domain
@@ -155,8 +157,32 @@ def _counted(codes: Codes, size: int) -> Floats:
 
 def _distribution(both: _Both, sensitive: bool, led_back: Leading) -> Distribution:
     attribute, size = both.attribute, both.attribute.size
-    counted = [_counted(each, size) for each in (both.before, both.after)]
-    counted[1][:size] = led_back(attribute.name, counted[1][:size])
+    before, after = (_counted(each, size) for each in (both.before, both.after))
+    after[:size] = led_back(attribute.name, after[:size])
+    return _of_counts(attribute, sensitive, before, after)
+
+
+def shape_of_counts(columns: Sequence[tuple[Attribute, Ints, Floats]], sensitive: str) -> Shape:
+    """Of columns of which nothing but counts is known: of people by their code, and of rows, where the last count is of
+    other values. What columns have to do with each other is not among it."""
+    some = columns[:_COLUMNS]
+    found = (_of_counts(a, a.name == sensitive, np.append(before, 0.0), after) for a, before, after in some)
+    return Shape(tuple(found), (), len(columns) - len(some))
+
+
+def counted_rows(part: Published, people: Table) -> tuple[Floats, ...]:
+    """How often a recipient's rows have each code of every quasi-identifier of the table and of the sensitive column,
+    and last how often another value."""
+    as_rows: Callable[[Any, np.random.Generator], Columns]
+    as_rows = of_kind("oneoff.utility", "as_rows", part, "nobody has rows of")
+    rows = as_rows(part, np.random.default_rng(_SEED))
+    shown = {known.name: _in_codes_of(known, codes, people) for known, codes in rows}
+    own = (*people.quasi, *(() if people.sensitive is None else (people.sensitive,)))
+    return tuple(_counted(shown[attribute.name], attribute.size) for attribute in own)
+
+
+def _of_counts(attribute: Attribute, sensitive: bool, *counted: Floats) -> Distribution:
+    size = attribute.size
     shares = [each / max(each.sum(), 1.0) for each in counted]
     part, names = binned(attribute, counted[0][:size])
     part = np.append(part, len(names) - 1)  # values the table does not have are among the last
