@@ -34,6 +34,7 @@ __all__ = ["session", "tries_of"]
 _LOCAL = re.compile(r"local(?:\[([^,\]]+)(?:,\s*(\d+))?\])?$")
 _TRIES = 4
 _HERE = "127.0.0.1"
+_SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # the work is Python's: Java need not make itself quick
 
 
 @contextmanager
@@ -165,7 +166,14 @@ def _new(settings: Mapping[str, str]) -> SparkSession:
     return made
 
 
-_AT_START = ("spark.driver.memory", "spark.driver.extra", "spark.jars", "spark.submit", "spark.log.level")
+_AT_START = (
+    "spark.driver.memory",
+    "spark.driver.extra",
+    "spark.driver.default",
+    "spark.jars",
+    "spark.submit",
+    "spark.log.level",
+)
 
 
 def _start_java(settings: Mapping[str, str], scratch: Path) -> None:
@@ -180,9 +188,10 @@ def _start_java(settings: Mapping[str, str], scratch: Path) -> None:
     if SparkContext._gateway is not None:
         return
     os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", sys.executable))
+    conf = SparkConf(loadDefaults=False)
     if _LOCAL.match(settings.get("spark.master", "local")):
         os.environ.setdefault("SPARK_LOCAL_IP", _HERE)
-    conf = SparkConf(loadDefaults=False)
+        conf.set("spark.driver.defaultJavaOptions", _SMALL)
     for name, value in settings.items():
         if name.startswith(_AT_START):
             conf.set(name, value)
