@@ -25,7 +25,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ("master", "local[2]"),
         ("spark.sql.shuffle.partitions", "2"),
         ("spark.driver.memory", "512m"),
-        ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),  # it does not live long
     )
     with session(Workers(2, scratch=str(tmp_path_factory.mktemp("spark")), settings=settings)) as made:
         yield made

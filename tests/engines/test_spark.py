@@ -108,3 +108,14 @@ def test_another_setting_than_that_of_the_active_session_is_refused(spark: Any) 
         engine("spark", Workers(settings=(("spark.executor.memory", "7g"),))).__enter__()
     with pytest.raises(OneoffError, match="none of Spark's"):
         engine("spark", Workers(settings=(("colour", "red"),))).__enter__()
+
+
+def test_a_session_that_cannot_be_started_says_why_in_one_line() -> None:
+    from oneoff.engines.spark.failures import said
+
+    lines = (
+        "An error occurred while calling o1.x.\n: org.apache.spark.SparkException: it broke\n\tat java.lang.X(Y.java)"
+    )
+    assert said(RuntimeError(f"{lines}\nCaused by: java.io.IOException: No route to host")).got == "No route to host"
+    assert said(RuntimeError("No space left on device")).code == "output"
+    assert said(RuntimeError("ExecutorLostFailure (executor 1 exited)")).code == "worker-lost"

@@ -9,7 +9,7 @@ that is lost with its executor is made again from the files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -95,7 +95,7 @@ class Spark:
 
         made = mapped(frame.sent, task.Made(frame.read, function, self._tries), task.KEPT)
         made = made.persist(StorageLevel.DISK_ONLY)
-        self._ends.callback(made.unpersist)
+        self._ends.callback(_forget, made)
         wrong = functions.when(made["rows"] < 0, made["content"]).alias("wrong")
         for _ in self._answers(made.select("rows", wrong), task.Kept(), frame, report):
             pass
@@ -133,3 +133,9 @@ class Spark:
             if report is not None and frame.parts is not None:
                 report(min(1.0, done / frame.parts))
             yield result
+
+
+def _forget(frame: DataFrame) -> None:
+    """Let go of what was kept; where Java is gone, so is that."""
+    with suppress(Exception):
+        frame.unpersist()

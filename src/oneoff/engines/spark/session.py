@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from oneoff.engines.pool import THREADS
+from oneoff.engines.spark.failures import said
 from oneoff.engines.spark.shipping import ship
 from oneoff.engines.waist import Workers
 from oneoff.errors import BadValue, MissingPackage
@@ -33,6 +34,7 @@ __all__ = ["session", "tries_of"]
 _LOCAL = re.compile(r"local(?:\[([^,\]]+)(?:,\s*(\d+))?\])?$")
 _TRIES = 4
 _HERE = "127.0.0.1"
+_SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # the work is Python's: Java need not make itself quick
 
 
 @contextmanager
@@ -157,11 +159,21 @@ def _new(settings: Mapping[str, str]) -> SparkSession:
     builder: Any = SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
-    made: SparkSession = builder.getOrCreate()
+    try:
+        made: SparkSession = builder.getOrCreate()
+    except Exception as error:
+        raise said(error) from None
     return made
 
 
-_AT_START = ("spark.driver.memory", "spark.driver.extra", "spark.jars", "spark.submit", "spark.log.level")
+_AT_START = (
+    "spark.driver.memory",
+    "spark.driver.extra",
+    "spark.driver.default",
+    "spark.jars",
+    "spark.submit",
+    "spark.log.level",
+)
 
 
 def _start_java(settings: Mapping[str, str], scratch: Path) -> None:
@@ -175,23 +187,24 @@ def _start_java(settings: Mapping[str, str], scratch: Path) -> None:
 
     if SparkContext._gateway is not None:
         return
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of workers; that of clusters is set by who knows them
+    os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", sys.executable))
+    conf = SparkConf(loadDefaults=False)
     if _LOCAL.match(settings.get("spark.master", "local")):
         os.environ.setdefault("SPARK_LOCAL_IP", _HERE)
-    conf = SparkConf(loadDefaults=False)
+        conf.set("spark.driver.defaultJavaOptions", _SMALL)
     for name, value in settings.items():
         if name.startswith(_AT_START):
             conf.set(name, value)
     log, start = scratch / "java.log", cast(Any, launch_gateway)
-    with log.open("wb") as said:
+    with log.open("wb") as words:
         try:
-            gateway = start(conf, {} if "spark.log.level" in settings else {"stderr": said})
+            gateway = start(conf, {} if "spark.log.level" in settings else {"stderr": words})
         except PySparkRuntimeError as error:
-            words = log.read_text(errors="replace").strip().splitlines() or [str(error)]
+            lines = log.read_text(errors="replace").strip().splitlines() or [str(error)]
             raise MissingPackage(
                 "Java could not be started for Spark",
                 allowed="Java 17 or newer",
-                got=words[-1][:300],
+                got=lines[-1][:300],
                 hint="java -version says which one there is; JAVA_HOME names another",
             ) from None
     SparkContext._ensure_initialized(gateway=gateway)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ship"]
 
+_WANTED = ("oneoff", "numpy", "numba", "scipy", "polars", "narwhals")
+
 
 def ship(spark: SparkSession, scratch: Path) -> None:
     """Ask an executor what it lacks, and send it oneoff where that is all."""
@@ -34,13 +36,21 @@ def _missing(spark: SparkSession) -> str:
     from oneoff.engines.spark.failures import said
     from oneoff.engines.spark.job import mapped
 
+    wanted = _WANTED
+
     def look(batches: Any) -> Iterator[Any]:  # runs where oneoff may not be
+        from importlib.util import find_spec
+
         import pyarrow
 
-        try:
-            import oneoff.engines.spark.task  # noqa: F401
-        except ModuleNotFoundError as error:
-            yield pyarrow.record_batch([pyarrow.array([str(error.name).partition(".")[0]])], ["name"])
+        for name in wanted:
+            try:
+                there = find_spec(name) is not None
+            except ModuleNotFoundError:
+                there = False
+            if not there:
+                yield pyarrow.record_batch([pyarrow.array([name])], ["name"])
+                return
 
     try:
         found = mapped(spark.range(0, 1, 1, 1), look, "name string").collect()
