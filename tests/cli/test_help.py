@@ -25,6 +25,7 @@ COMMANDS = {
         "--hierarchy", "--missing", "--bins", "--level", "--other-below", "--person", "--household",
         "--rows-are-people", "--per-person", "--most-rows", "--weight", "--method", "--option", "--effort", "--seed",
         "--seed-file", "--hold-out", "--max-suppressed", "--rows",
+        "--engine", "--workers", "--memory-per-worker", "--scratch", "--master", "--conf", "--resume",
         "--encoding", "--delimiter", "--decimal", "--na", "--csv", "--raw-csv", "--overwrite", "--even-if-broken",
         "--sign", "--verbose", "--json",
     ],

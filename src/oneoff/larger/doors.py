@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from oneoff.engines.waist import Workers, engine
-from oneoff.errors import BadValue, PromiseBroken, listing, nearest
+from oneoff.errors import BadValue, InputError, PromiseBroken, listing, nearest
 from oneoff.folder import write_outcome
 from oneoff.larger.header import UNSERVED, Reading
 from oneoff.larger.publishing import LargeOutcome, Settings, publish_large
@@ -32,7 +32,6 @@ from oneoff.releases import Published
 from oneoff.table import Table
 from oneoff.table.databases import is_database, is_url
 from oneoff.table.files import TextFormat, rows_in
-from oneoff.table.paths import exists, is_many
 from oneoff.table.read import read_table
 
 if TYPE_CHECKING:
@@ -113,10 +112,14 @@ def _is_sparks(source: Any) -> bool:
 
 
 def _rows_of(source: Any) -> int:
-    """About how many rows there are: what is in memory already is small enough for it."""
-    if not isinstance(source, str | Path) or not (is_many(source) or exists(Path(source))):
+    """About how many rows there are: what is in memory already is small enough for it. Files that cannot be read are
+    for who reads them to refuse, and a database is asked once only."""
+    if not isinstance(source, str | Path) or is_url(source):
         return 0
-    return rows_in(source)
+    try:
+        return rows_in(source)
+    except InputError:
+        return 0
 
 
 def bytes_of(text: str | int) -> int:

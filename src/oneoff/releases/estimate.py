@@ -130,7 +130,10 @@ def together(parts: Sequence[Estimate]) -> Estimate:
     if any(each.error is None for each in parts):
         return Estimate(min(max(raw, low), high), raw, None, low, high, all(each.certain for each in parts))
     error = math.sqrt(math.fsum((each.error or 0.0) ** 2 for each in parts))
-    return between(raw, error, *(math.fsum(getattr(each, name) for each in parts) for name in ("least", "most")))
+    if all(each.certain for each in parts):
+        return Estimate(min(max(raw, low), high), raw, error, low, high, True)
+    bounds = [(each.low, each.high) if each.certain else (each.least, each.most) for each in parts]
+    return between(raw, error, *(math.fsum(ends) for ends in zip(*bounds, strict=True)))
 
 
 def reconstruct(shown: npt.NDArray[np.integer[Any]], matrix: Floats, wanted: Flags) -> Estimate:

@@ -292,7 +292,7 @@ def _placed(batch: pa.RecordBatch, file: int, first: int) -> pa.RecordBatch:
 
 def _unreadable(path: Path, stretch: Stretch | None, error: Exception) -> OneoffError:
     groups = () if stretch is None else stretch.groups
-    where = f" (row groups {groups[0]} to {groups[-1]})" * bool(groups)
+    where = f" (row groups {groups[0]} to {groups[-1]})" if groups else ""
     return UnreadableFile(
         f"{str(path)!r} cannot be read{where}",
         allowed="whole Parquet or text files",

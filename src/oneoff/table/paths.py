@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from oneoff.errors import nearest
+from oneoff.table.databases.url import is_url
 
 __all__ = ["exists", "is_file", "is_folder", "is_many", "nearest_beside"]
 
@@ -29,6 +30,8 @@ def is_folder(path: Path) -> bool:
 
 def is_many(source: Any) -> bool:
     """Does a name stand for a folder or for a pattern of several files?"""
+    if is_url(source):
+        return False
     return is_folder(Path(source)) or (glob.has_magic(str(source)) and not exists(Path(source)))
 
 
