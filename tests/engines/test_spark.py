@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from oneoff.engines import TextFormat, engine
-from oneoff.errors import BadValue, OneoffError, UnreadableFile
+from oneoff.errors import BadValue, MissingPackage, OneoffError, UnreadableFile
 from tests.engines import sums
 from tests.engines.sessions import NEEDS_SPARK
 from tests.engines.test_waist import in_files, joined_places, places_of
@@ -119,3 +119,15 @@ def test_a_session_that_cannot_be_started_says_why_in_one_line() -> None:
     assert said(RuntimeError(f"{lines}\nCaused by: java.io.IOException: No route to host")).got == "No route to host"
     assert said(RuntimeError("No space left on device")).code == "output"
     assert said(RuntimeError("ExecutorLostFailure (executor 1 exited)")).code == "worker-lost"
+
+
+def test_what_executors_lack_beside_the_package_is_named(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from oneoff.engines.spark import shipping
+
+    shipping.ship(spark, tmp_path)
+    monkeypatch.setattr(shipping, "_WANTED", ("oneoff", "nowhere"))
+    with pytest.raises(MissingPackage, match="executors of Spark do not have nowhere"):
+        shipping.ship(spark, tmp_path)
+    assert not (tmp_path / "oneoff.zip").exists()

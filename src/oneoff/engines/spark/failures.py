@@ -17,6 +17,7 @@ class SparkFailed(OneoffError):
 
 
 _FILE = re.compile(r"(?:file|s3a?|hdfs|abfss?|gs|wasbs?):/[^\s,'\"\]]+")
+_CLASS = re.compile(r"^(?:[a-z]\w*\.)+\w+: ")  # of Java
 _UNREADABLE = (
     "FAILED_READ_FILE", "CANNOT_READ_FILE", "MALFORMED_CSV", "MALFORMED_RECORD", "FileNotFoundException",
     "is not a Parquet file", "ParquetDecodingException",
@@ -73,4 +74,4 @@ def _line(text: str) -> str:
     """The line that says what happened."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     caused = [line.partition(": ")[2] for line in lines if line.startswith("Caused by")]
-    return (caused or lines or ["nothing was said"])[-1 if caused else 0][:300]
+    return _CLASS.sub("", (caused or lines or ["nothing was said"])[-1 if caused else 0])[:300]

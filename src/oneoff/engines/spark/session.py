@@ -1,7 +1,7 @@
 """A session of Spark: the one that is there, or one of our own, which keeps to itself.
 
-A session of our own listens on no port that others reach (no pages of its own; on one machine the loopback only), has
-its scratch files in a folder that nobody else can look into, enciphers what it writes there, tries what fails again,
+A session of our own listens on no port that others reach (no pages of its own; on one machine the loopback only). Its
+scratch files are in a folder that nobody else can look into, or, on a cluster, enciphered. It tries what fails again,
 and says nothing on the terminal. Settings that are given come before all of this.
 """
 
@@ -129,15 +129,15 @@ def _defaults(workers: Workers, settings: Mapping[str, str], scratch: str) -> di
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
-        "spark.io.encryption.enabled": "true",
         "spark.task.maxFailures": f"{_TRIES}",
         "spark.driver.maxResultSize": "0",  # what blocks say of themselves is small, and there are many
         **{f"spark.executorEnv.{name}": "1" for name in THREADS},
     }
     if _LOCAL.match(master):
         found |= {"spark.local.dir": scratch, "spark.driver.host": _HERE, "spark.driver.bindAddress": _HERE}
-    else:  # what fails on one executor is tried on another
+    else:  # what fails on one executor is tried on another; scratch folders may be anybody's
         found |= {
+            "spark.io.encryption.enabled": "true",
             "spark.excludeOnFailure.enabled": "true",
             "spark.excludeOnFailure.task.maxTaskAttemptsPerNode": f"{_TRIES - 1}",
         }
