@@ -65,32 +65,52 @@ def add_fitted(
     inside          with a row for every query: which of these codes, the first of them being 0, query q asks for
     """
     size, sets = np.zeros(len(people), np.float64), len(inside) > 0
+    lowest, highest = np.empty(start.shape, np.int64), np.empty(start.shape, np.int64)
     for b in range(len(size)):
         for e in range(start[0, b], start[0, b + 1]):
             size[b] += count[e]
-    more = np.empty(len(effect), np.float64)
+        for j in range(len(start)):
+            lowest[j, b] = highest[j, b] = code[start[j, b]]
+            for e in range(start[j, b], start[j, b + 1]):
+                lowest[j, b], highest[j, b] = min(lowest[j, b], code[e]), max(highest[j, b], code[e])
     for q in range(len(queries)):
         low, high, total = queries[q, _FROM], queries[q, _BELOW], 0.0
-        for c in range(len(effect)):
-            more[c] = effect[c, high] - effect[c, low]
         for b in range(len(size)):
-            part, shift, at = 1.0, 0.0, _PAIRS
+            part, at = 1.0, _PAIRS
             while part > 0.0 and at < queries.shape[1] and queries[q, at] >= 0:
-                j, fit, here, all_of = queries[q, at], 0.0, 0.0, 0.0
-                for e in range(start[j, b], start[j, b + 1]):
-                    all_of += count[e] * more[code[e]]
-                    low_code = queries[q, at + 1]
-                    if low_code <= code[e] < queries[q, at + 2] and (
-                        not sets or inside[q, at // 3, code[e] - low_code]
-                    ):
-                        fit += count[e]
-                        here += count[e] * more[code[e]]
-                part *= fit / size[b]
-                shift += here / max(fit, 1.0) - all_of / size[b]
+                j, fit, low_code, high_code = queries[q, at], 0.0, queries[q, at + 1], queries[q, at + 2]
                 at += 3
-            if part > 0.0:
+                if highest[j, b] < low_code or lowest[j, b] >= high_code:
+                    part = 0.0
+                elif sets or lowest[j, b] < low_code or highest[j, b] >= high_code:
+                    for e in range(start[j, b], start[j, b + 1]):
+                        if low_code <= code[e] < high_code and (not sets or inside[q, at // 3 - 1, code[e] - low_code]):
+                            fit += count[e]
+                    part *= fit / size[b]
+            if part > 0.0:  # of most cells nobody is meant, and that was all there was to do
+                shift = _shift(start, code, count, effect, queries, inside, q, b, size[b])
                 total += part * (people[b, high] - people[b, low] + size[b] * shift)
         found[q] += total
+
+
+@njit(cache=True)
+def _shift(
+    start: Any, code: Any, count: Any, effect: Any, queries: Any, inside: Any, q: int, b: int, size: float
+) -> float:
+    """By how much those of cell b that query q means have a value more often than all of the cell."""
+    shift, at, low, high = 0.0, _PAIRS, queries[q, _FROM], queries[q, _BELOW]
+    while at < queries.shape[1] and queries[q, at] >= 0:
+        j, low_code, high_code = queries[q, at], queries[q, at + 1], queries[q, at + 2]
+        fit, here, all_of = 0.0, 0.0, 0.0
+        for e in range(start[j, b], start[j, b + 1]):
+            more = count[e] * (effect[code[e], high] - effect[code[e], low])
+            all_of += more
+            if low_code <= code[e] < high_code and (len(inside) == 0 or inside[q, at // 3, code[e] - low_code]):
+                fit += count[e]
+                here += more
+        shift += here / max(fit, 1.0) - all_of / size
+        at += 3
+    return shift
 
 
 @njit(cache=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["sort_ints"]
+__all__ = ["order_within", "sort_ints"]
 
 
 @njit(cache=True)
@@ -43,3 +43,16 @@ def _sift(a: Any, root: int, n: int) -> None:
         a[root] = a[child]
         root = child
     a[root] = x
+
+
+@njit(cache=True)
+def order_within(start: Any, key: Any, order: Any) -> None:
+    """order[start[g] .. start[g + 1]] are the places of slice g by their keys, equal ones as they stand. For short
+    slices: it inserts."""
+    for g in range(len(start) - 1):
+        for i in range(start[g], start[g + 1]):
+            j = i
+            while j > start[g] and key[order[j - 1]] > key[i]:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = i

@@ -10,7 +10,9 @@ import numpy.typing as npt
 from oneoff.releases.tallies import ColumnTallies
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
 
-__all__ = ["dealt", "shuffled_columns"]
+__all__ = ["dealt", "random_order", "shuffled_columns"]
+
+_SHORT = 200  # people of a cell up to which inserting is faster than sorting
 
 _UNIT = 2**30  # of a person, so that dealing is exact and the same on every machine
 
@@ -18,9 +20,20 @@ _UNIT = 2**30  # of a person, so that dealing is exact and the same on every mac
 def shuffled_columns(tallies: ColumnTallies, rng: np.random.Generator) -> tuple[Ints, Codes]:
     """The cell of every row, cell after cell, and its codes: every column in random order inside its cell."""
     cell = np.repeat(np.arange(tallies.groups), tallies.size)
-    rows = len(cell)
-    columns = [tallies.expanded(j)[np.lexsort((rng.random(rows), cell))] for j in range(len(tallies.columns))]
+    columns = [tallies.expanded(j)[random_order(cell, rng)] for j in range(len(tallies.columns))]
     return cell, np.stack(columns, axis=1)
+
+
+def random_order(cell: npt.NDArray[np.integer], rng: np.random.Generator) -> Ints:
+    """The places of cells that lie one after the other: cell after cell, and in random order inside each."""
+    from oneoff.kernels.sort import order_within
+
+    key, start = rng.random(len(cell)), offsets(np.bincount(cell))
+    if int(np.diff(start).max(initial=0)) > _SHORT:
+        return np.lexsort((key, cell))
+    order = np.empty(len(cell), dtype=np.int64)
+    order_within(start, key, order)
+    return order
 
 
 def dealt(

@@ -21,7 +21,7 @@ from oneoff.models import Model
 from oneoff.models.adversary import Adversary
 from oneoff.plans import Tally
 from oneoff.releases.amounts import Amounts
-from oneoff.releases.dealing import dealt, shuffled_columns
+from oneoff.releases.dealing import dealt, random_order, shuffled_columns
 from oneoff.releases.estimate import Estimate, between, estimated
 from oneoff.releases.imputation import OpenFit, imputed_rows
 from oneoff.releases.noise import consistent, noisy, people_near, sensitivity, variance_of_sum
@@ -499,7 +499,7 @@ def plain_rows(fitted: Sequence[Regression], rng: np.random.Generator) -> tuple[
     rows = len(cell)
     values = [_dealt(fitted[0], codes, cell, rng)]
     for other in fitted[1:]:
-        order, own = np.lexsort((rng.random(rows), cell)), np.empty(rows, dtype=np.int32)
+        order, own = random_order(cell, rng), np.empty(rows, dtype=np.int32)
         own[order] = _dealt(other, codes[order], cell, rng)
         values.append(own)
     order = rng.permutation(rows)
