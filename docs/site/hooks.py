@@ -19,6 +19,7 @@ _PAGES = (
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "benchmarks/results.md",
+    "benchmarks/larger.md",
     "experiments/README.md",
     "experiments/000-heterogeneous/results.md",
     "experiments/001-beta-likeness/results.md",

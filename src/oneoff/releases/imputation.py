@@ -103,7 +103,7 @@ def _coefficients(fitted: Regression, noise: float, rng: np.random.Generator) ->
     from scipy.linalg import eigh
 
     size, axes = eigh(fitted.curb)
-    root = axes * np.sqrt(np.maximum(size, 0) * fitted.scatter)
+    root = (axes * np.sqrt(np.maximum(size, 0) * fitted.scatter)) @ axes.T  # whichever axes a machine finds
     mean = np.mean(1 / np.bincount(fitted.field, fitted.tallies.size))
     share, shape = fitted.share, (len(size), len(fitted.share))
     by_noise = _even(np.sqrt(noise * mean) * rng.standard_normal(shape))
