@@ -119,6 +119,7 @@ def test_time_is_what_the_processor_spent() -> None:
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, catalog: None) -> None:
     monkeypatch.setattr("oneoff.reproduce.experiment", lambda name: TOY)
+    monkeypatch.delenv("ONEOFF_DATA", raising=False)
     answer = oneoff("reproduce", "004", "--out", tmp_path, "--only", "figure-1")
     assert answer.status == 0, answer.err
     said = " ".join(answer.out.split())

@@ -28,7 +28,7 @@ __all__ = ["Local", "start"]
 
 S = TypeVar("S")
 R = TypeVar("R")
-_CALLS = 8  # for each worker, where what comes of them is merged
+_CALLS = 4  # for each worker, where what comes of them is merged here
 _SORTED = 1 << 20  # rows that are sorted by block at a time
 
 

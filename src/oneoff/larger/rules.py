@@ -20,9 +20,9 @@ from oneoff.table.space import space_of
 
 __all__ = ["WHOLE_ONLY", "block_size", "cutting_for", "options_of_whole", "refuse_whole_only"]
 
-_BYTES_A_CODE = 64  # of a row in a worker at work, for each quasi-identifier, measured
+_BYTES_A_CODE = 72  # of a row in a worker at work, for each quasi-identifier, measured
 _BYTES_A_ROW = 300  # and for the row itself
-_AT_REST = 320 << 20  # bytes of a worker that does nothing
+_AT_REST = 420 << 20  # bytes of a worker that does nothing
 _LEAST, _MOST = 20_000, 1_000_000  # people of a block
 _MONDRIANS = ("mondrian", "lmondrian", "tmondrian")
 _READERS = ("hilbert", "burel", "sabre")
