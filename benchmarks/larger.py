@@ -9,11 +9,9 @@ beside this file, in place of an earlier one of the same case, and larger.md and
 from __future__ import annotations
 
 import argparse
-import ctypes
 import hashlib
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -83,9 +81,15 @@ def table(rows: int, folder: Path) -> Path:
 
 @contextmanager
 def watched(pid: int) -> Iterator[dict[str, float]]:
-    """The most memory, in bytes, that any Python process and any Java among the descendants of a process holds."""
-    most = {"python": 0.0, "java": 0.0}
+    """Of a process and all it starts: CPU seconds, and the most bytes that any Python process and any Java holds.
+
+    The time is that of each process when it was last seen: who starts a process need not wait for its end, and then the
+    system forgets what it took.
+    """
+    most = {"python": 0.0, "java": 0.0, "cpu": 0.0}
     ended = threading.Event()
+    took: dict[int, float] = {}
+    tick = os.sysconf("SC_CLK_TCK")
 
     def watch() -> None:
         while not ended.wait(0.2):
@@ -95,6 +99,9 @@ def watched(pid: int) -> Iterator[dict[str, float]]:
                     kind = "java" if "java" in lines[0] else "python"
                     held = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
                     most[kind] = max(most[kind], held)
+                    times = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()[11:13]
+                    took[each] = sum(map(int, times)) / tick
+            most["cpu"] = sum(took.values())
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -120,13 +127,7 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def adopt_orphans() -> None:
-    """Java outlives who started it: its time counts only if somebody waits for it."""
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-
-
 def run(command: Sequence[str], log: Path) -> dict[str, float]:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     with (
         log.open("wb") as out,
@@ -137,12 +138,7 @@ def run(command: Sequence[str], log: Path) -> dict[str, float]:
     if running.returncode:
         raise SystemExit(said.decode())
     wall = time.perf_counter() - began
-    with suppress(ChildProcessError):
-        while os.waitpid(-1, 0):
-            pass
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"cpu": cpu, "wall": wall, "python_gb": most["python"] / 1e9, "java_gb": most["java"] / 1e9}
+    return {"cpu": most["cpu"], "wall": wall, "python_gb": most["python"] / 1e9, "java_gb": most["java"] / 1e9}
 
 
 def measure(engine: str, rows: int, job: str, work: Path, more: Sequence[str] = ()) -> dict[str, Any]:
@@ -243,7 +239,6 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="a folder for people and releases; a new one by default")
     parser.add_argument("more", nargs="*", help="options of the command, after --")
     asked = parser.parse_args()
-    adopt_orphans()
     with tempfile.TemporaryDirectory() as folder:
         work = asked.work or Path(folder)
         work.mkdir(parents=True, exist_ok=True)

@@ -76,13 +76,13 @@ def add_fitted(
     for q in range(len(queries)):
         low, high, total = queries[q, _FROM], queries[q, _BELOW], 0.0
         for b in range(len(size)):
+            if _apart(lowest, highest, queries, q, b):
+                continue
             part, at = 1.0, _PAIRS
             while part > 0.0 and at < queries.shape[1] and queries[q, at] >= 0:
                 j, fit, low_code, high_code = queries[q, at], 0.0, queries[q, at + 1], queries[q, at + 2]
                 at += 3
-                if highest[j, b] < low_code or lowest[j, b] >= high_code:
-                    part = 0.0
-                elif sets or lowest[j, b] < low_code or highest[j, b] >= high_code:
+                if sets or lowest[j, b] < low_code or highest[j, b] >= high_code:
                     for e in range(start[j, b], start[j, b + 1]):
                         if low_code <= code[e] < high_code and (not sets or inside[q, at // 3 - 1, code[e] - low_code]):
                             fit += count[e]
@@ -91,6 +91,18 @@ def add_fitted(
                 shift = _shift(start, code, count, effect, queries, inside, q, b, size[b])
                 total += part * (people[b, high] - people[b, low] + size[b] * shift)
         found[q] += total
+
+
+@njit(cache=True)
+def _apart(lowest: Any, highest: Any, queries: Any, q: int, b: int) -> bool:
+    """Does cell b lie beside what query q asks for, in any column?"""
+    at = _PAIRS
+    while at < queries.shape[1] and queries[q, at] >= 0:
+        j = queries[q, at]
+        if highest[j, b] < queries[q, at + 1] or lowest[j, b] >= queries[q, at + 2]:
+            return True
+        at += 3
+    return False
 
 
 @njit(cache=True)
