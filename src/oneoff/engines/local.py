@@ -221,11 +221,16 @@ def _places(chunks: Sequence[Sorted], block: int) -> list[tuple[str, int, int, i
 
 
 def _block(block: int, places: list[tuple[str, int, int, int]], run: Callable[[int, pa.Table], R]) -> R:
+    return run(block, _rows_at(places))
+
+
+def _rows_at(places: list[tuple[str, int, int, int]]) -> pa.Table:
+    """Copied out of the scratch files, which are not mapped into memory any more then."""
     parts = []
     for path, batch, first, rows in places:
         with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
             parts.append(file.get_batch(batch).slice(first, rows))
-    return run(block, pa.Table.from_batches(parts).combine_chunks())
+    return pa.Table.from_batches(parts).combine_chunks()
 
 
 @contextmanager
