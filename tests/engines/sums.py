@@ -59,3 +59,12 @@ def complains(batch: pa.RecordBatch) -> int:
     from oneoff.errors import BadValue
 
     raise BadValue("no good", allowed="good", got="bad", hint="be good")
+
+
+def threads() -> tuple[int, int, int]:
+    """Of polars, Arrow and our own loops, in the process that is asked."""
+    import polars
+
+    from oneoff.kernels.threads import _cores
+
+    return polars.thread_pool_size(), pa.cpu_count(), _cores()

@@ -73,3 +73,9 @@ def test_a_call_that_always_kills_its_worker_is_given_up(tmp_path: Path) -> None
         with pytest.raises(WorkerLost, match="three times"):
             dict(running.blocks(mapped, sums.by_rest, sums.dies))
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_workers_that_share_a_machine_do_not_fight_for_its_cores() -> None:
+    with engine("local", Workers(2)) as running:
+        found = list(running._pool.run(sums.threads, [()] * 2))
+    assert [threads for _, threads in found] == [(1, 1, 1)] * 2

@@ -18,7 +18,7 @@ __all__ = ["THREADS", "Pool", "WorkerLost"]
 
 R = TypeVar("R")
 _TRIES = 3  # a call whose worker dies is made again by another one
-THREADS = ("OMP_NUMTHREADS", "NUMBA_NUMTHREADS", "POLARS_MAXTHREADS", "OPENBLAS_NUMTHREADS")
+THREADS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 class WorkerLost(OneoffError):
