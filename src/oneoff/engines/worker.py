@@ -62,6 +62,7 @@ def main() -> None:
 def _give_back() -> None:
     """Memory that no one needs goes back to the system; else a worker would grow with every block it has done."""
     gc.collect()
+    gc.freeze()  # modules and what they keep: no call should look through them again
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].default_memory_pool().release_unused()
     with suppress(OSError, AttributeError):  # a library of C that has no such thing
