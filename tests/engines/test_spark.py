@@ -131,3 +131,20 @@ def test_what_executors_lack_beside_the_package_is_named(
     with pytest.raises(MissingPackage, match="executors of Spark do not have nowhere"):
         shipping.ship(spark, tmp_path)
     assert not (tmp_path / "oneoff.zip").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("ModuleNotFoundError: No module named 'polars.io'", "does not have polars"),
+        ("pyspark.errors.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] 3.11 here, 3.9 there", "is another version"),
+    ],
+)
+def test_workers_in_another_python_are_said_to_be(line: str, what: str) -> None:
+    from oneoff.engines.spark.failures import said
+
+    stack = f'Traceback (most recent call last):\n  File "worker.py", line 1, in main\n    import polars\n{line}\n'
+    found = said(RuntimeError(f"An exception was thrown from the Python worker:\n{stack}\n\tat org.apache.X(Y.scala)"))
+    assert what in found.what
+    assert found.got == line
+    assert "PYSPARK_PYTHON" in found.hint

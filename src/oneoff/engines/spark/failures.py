@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from oneoff.engines.pool import WorkerLost
-from oneoff.errors import OneoffError, OutputError, UnreadableFile
+from oneoff.errors import MissingPackage, OneoffError, OutputError, UnreadableFile
 
 __all__ = ["SparkFailed", "said"]
 
@@ -25,6 +25,9 @@ _UNREADABLE = (
 _LOST = (
     "Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back", "PYTHON_WORKER",
 )  # fmt: skip
+_MODULE = re.compile(r"No module named '([^']+)'")
+_RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)$", re.MULTILINE)  # by Python
+_OTHER_PYTHON = "PYTHON_VERSION_MISMATCH"
 _FULL = ("No space left on device", "File too large", "Disk quota exceeded", "Read-only file system")
 
 
@@ -35,6 +38,8 @@ def said(error: BaseException) -> OneoffError:
         return _full(text)
     if any(mark in text for mark in _UNREADABLE):
         return _unreadable(text)
+    if _MODULE.search(text) or _OTHER_PYTHON in text:
+        return _unlike(text)
     if any(mark in text for mark in _LOST):
         return WorkerLost(
             "executors died again and again at the same work",
@@ -48,6 +53,18 @@ def said(error: BaseException) -> OneoffError:
         allowed="a cluster that runs the job to its end",
         got=_line(text),
         hint="the logs of its driver and executors say more",
+    )
+
+
+def _unlike(text: str) -> OneoffError:
+    module = _MODULE.search(text)
+    what = f"does not have {module[1].partition('.')[0]}" if module else "is another version"
+    return MissingPackage(
+        f"the Python that Spark starts for its workers {what}",
+        allowed="a Python like the one that began the run, with oneoff and all it needs",
+        got=_line(text),
+        hint="set PYSPARK_PYTHON (or spark.pyspark.python) to it before the session of Spark begins; by default "
+        "a session takes python3 of the PATH",
     )
 
 
@@ -72,6 +89,9 @@ def _unreadable(text: str) -> OneoffError:
 
 def _line(text: str) -> str:
     """The line that says what happened."""
+    raised = _RAISED.findall(text)
+    if raised:
+        return str(raised[-1].strip()[:300])
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     caused = [line.partition(": ")[2] for line in lines if line.startswith("Caused by")]
     return _CLASS.sub("", (caused or lines or ["nothing was said"])[-1 if caused else 0])[:300]

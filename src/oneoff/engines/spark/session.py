@@ -52,7 +52,7 @@ def session(workers: Workers) -> Iterator[SparkSession]:
         there = SparkSession.builder.getOrCreate()
         _refuse_other(there, settings)
         with tempfile.TemporaryDirectory(prefix="oneoff-") as folder:
-            _ready(there, folder)
+            ship(there, Path(folder))  # whatever Python its owner chose for workers
             yield there
         return
     if workers.scratch is not None:
@@ -68,7 +68,7 @@ def session(workers: Workers) -> Iterator[SparkSession]:
 
 
 def _ready(spark: SparkSession, folder: str) -> None:
-    """Other machines may lack the package."""
+    """Other machines may lack the package; on this one workers run in the Python that runs this."""
     if not _LOCAL.match(str(spark.sparkContext.master)):
         ship(spark, Path(folder))
 
