@@ -101,6 +101,12 @@ def test_a_damaged_file_at_a_url_is_named(running: Any, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_store_that_spark_cannot_reach_is_named(running: Any) -> None:
+    with pytest.raises(UnreadableFile, match=r"'s3://bucket/people'.*hadoop-aws") as caught:
+        running.open("s3://who:secret@bucket/people", TextFormat())
+    assert "secret" not in str(caught.value)
+
+
 def test_another_setting_than_that_of_the_active_session_is_refused(spark: Any) -> None:
     from oneoff.engines.waist import Workers
 

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 from pyarrow.fs import FileInfo, FileSelector, FileSystemHandler, FileType, PyFileSystem
 
+import oneoff
 from oneoff import load_release
-from oneoff.errors import FolderExists, FolderNotWritable
+from oneoff.errors import FolderExists, FolderNotWritable, UnreadableFile
 from oneoff.job import read_job
-from oneoff.releases.store import copied, is_store
+from oneoff.releases.store import copied, half_in, is_store
 from oneoff.table.databases import keepable
 from tests.command_line import oneoff as command
 
@@ -148,3 +149,15 @@ def test_who_signs_in_is_kept_nowhere(tmp_path: Path) -> None:
                                                                            "spark.executor.memory": "2g"}})  # fmt: skip
     assert "secret" not in job.to_toml()
     assert "spark.executor.memory" in job.to_toml()
+
+
+def test_a_half_has_its_place_before_the_settings_of_a_store() -> None:
+    place = "s3://who:secret@bucket/made?endpoint_override=here:9000"
+    assert half_in(place, "public") == "s3://bucket/made/public?endpoint_override=here:9000"
+    assert half_in(Path("made?"), "private") == "made?/private"
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_release_in_a_store_is_to_be_copied_before_it_is_read(kind: type) -> None:
+    with pytest.raises(UnreadableFile, match="copy its folder here"):
+        oneoff.verify(kind("s3://bucket/made/public"))

@@ -189,9 +189,12 @@ def _print(outcome: Outcome | LargeOutcome, out: str | Path, withheld: PromiseBr
 
 def _written(outcome: Outcome | LargeOutcome, out: str | Path, withheld: PromiseBroken | None) -> list[str]:
     """Where the release is, and what it may be used for."""
+    from oneoff.releases.store import half_in
+
     if withheld is not None:
         return [*textwrap.wrap(f"{withheld.what[0].upper()}{withheld.what[1:]}", WIDTH), *error_details(withheld)]
+    public, private = half_in(out, "public"), half_in(out, "private")
     if not outcome.verdict.holds:
-        return [f"Written although the promise is broken: {out}/public is for research and not to hand out; it says so "
-                f"itself. {out}/private (to keep) says why."]  # fmt: skip
-    return [f"Written: {out}/public (to hand out) and {out}/private (to keep)."]
+        return [f"Written although the promise is broken: {public} is for research and not to hand out; it says so "
+                f"itself. {private} (to keep) says why."]  # fmt: skip
+    return [f"Written: {public} (to hand out) and {private} (to keep)."]

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from oneoff.errors import DamagedRelease, OneoffError, PromiseBroken, listing
+from oneoff.errors import DamagedRelease, OneoffError, PromiseBroken, UnreadableFile, listing
 from oneoff.releases.description import FORMAT, describe, described_release
 from oneoff.releases.disk import new_file
 from oneoff.releases.draft import Draft, appearing
@@ -223,8 +223,20 @@ def release_folder(folder: str | PathLike[str]) -> Path:
 def public_half(folder: str | PathLike[str]) -> Path:
     """The folder that goes out, from itself or from the one that holds both halves."""
     given = Path(folder)
+    _refuse_store(given)
     inside = given / "public"
     return inside if not exists(given / "release.json") and exists(inside / "release.json") else given
+
+
+def _refuse_store(given: Path) -> None:
+    scheme = given.parts[0] if given.parts else ""
+    if scheme.endswith(":") and len(scheme) > 2 and not exists(Path(scheme)):  # a path has lost one of two slashes
+        raise UnreadableFile(
+            "a release is read from a folder of this machine",
+            allowed="a folder, or the public half of a release",
+            got=f"an address that begins with {scheme}//",
+            hint="copy its folder here with the tools of the store first",
+        )
 
 
 def _load_public(public: Path, described: dict[str, Any]) -> Published:

@@ -20,7 +20,7 @@ from typing import Any
 from oneoff.errors import BadValue, FolderExists, FolderNotWritable
 from oneoff.table.databases import without_credentials
 
-__all__ = ["copied", "is_store", "landing", "refuse_existing_in"]
+__all__ = ["copied", "half_in", "is_store", "landing", "refuse_existing_in"]
 
 _STORE = re.compile(r"[a-z][a-z0-9+.-]+://")
 _SAME = {"s3a": "s3", "s3n": "s3", "abfss": "abfs"}  # names that Spark has for them
@@ -32,6 +32,12 @@ _CHUNK = 1 << 23
 def is_store(place: str) -> bool:
     """Is it the address of a store, such as s3://bucket/folder, and no folder?"""
     return _STORE.match(place) is not None
+
+
+def half_in(place: str | Path, half: str) -> str:
+    """Where a half of a release is, as it may be shown."""
+    where, mark, settings = without_credentials(str(place)).partition("?" if is_store(str(place)) else "\0")
+    return f"{where.rstrip('/')}/{half}{mark}{settings}"
 
 
 @contextmanager

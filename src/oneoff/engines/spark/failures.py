@@ -6,8 +6,9 @@ import re
 
 from oneoff.engines.pool import WorkerLost
 from oneoff.errors import MissingPackage, OneoffError, OutputError, UnreadableFile
+from oneoff.table.databases import without_credentials
 
-__all__ = ["SparkFailed", "said"]
+__all__ = ["SparkFailed", "said", "said_of"]
 
 
 class SparkFailed(OneoffError):
@@ -27,6 +28,10 @@ _LOST = (
 )  # fmt: skip
 _MODULE = re.compile(r"No module named '([^']+)'")
 _RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)$", re.MULTILINE)  # by Python
+_STORES = (
+    "Spark needs the package of this kind of store: for s3a:// (which Amazon calls s3://) "
+    "--conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION, in the version of Spark's own Hadoop"
+)
 _OTHER_PYTHON = "PYTHON_VERSION_MISMATCH"
 _FULL = ("No space left on device", "File too large", "Disk quota exceeded", "Read-only file system")
 
@@ -53,6 +58,18 @@ def said(error: BaseException) -> OneoffError:
         allowed="a cluster that runs the job to its end",
         got=_line(text),
         hint="the logs of its driver and executors say more",
+    )
+
+
+def said_of(url: str, error: BaseException) -> OneoffError:
+    """Why Spark cannot list what an address stands for."""
+    text = str(error)
+    stranger = "UnsupportedFileSystemException" in text or "ClassNotFoundException" in text
+    return UnreadableFile(
+        f"Spark cannot look into {without_credentials(url)!r}",
+        allowed="a folder, pattern or file that this session of Spark may list",
+        got=without_credentials(_line(text)),
+        hint=_STORES if stranger else "check the address, and how Spark signs in there",
     )
 
 

@@ -19,7 +19,9 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from py4j.protocol import Py4JJavaError
 
+from oneoff.engines.spark.failures import said_of
 from oneoff.engines.spark.sheet import ROWS, Sheet
 from oneoff.engines.spark.task import Batches
 from oneoff.engines.waist import PLACE, TextFormat
@@ -224,8 +226,11 @@ class _Listing:
         jvm: Any = spark._jvm
         self._path = jvm.org.apache.hadoop.fs.Path
         self._conf = spark._jsc.hadoopConfiguration()
-        self._system = self._path(url).getFileSystem(self._conf)
-        self._found = dict(sorted(self._files(url)))
+        try:
+            self._system = self._path(url).getFileSystem(self._conf)
+            self._found = dict(sorted(self._files(url)))
+        except Py4JJavaError as error:
+            raise said_of(url, error) from None
         self.names = list(self._found)
         if not self.names:
             raise UnreadableFile(
