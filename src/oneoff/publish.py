@@ -36,7 +36,7 @@ from oneoff.utility.loss import measured_beside
 if TYPE_CHECKING:
     from oneoff.job import Job
 
-__all__ = ["Order", "Outcome", "anonymize", "checked_seed", "foreseen_of", "ordered", "publish", "publish_job"]
+__all__ = ["Order", "Outcome", "checked_seed", "foreseen_of", "ordered", "publish", "publish_job"]
 
 Plan = Partition | Links | Channel | Cover | Tally | Tallies | Network
 Report = Callable[[str, float], None]
@@ -54,40 +54,6 @@ _SEEDED = {  # by form: where a promise is nothing but what chance did
 }
 _FORMS = {"numeric_as": ("numbers", ("range", "set")), "columns": ("columns", ("tally", "box"))}
 _STRONGER = {"k-anonymity:1": "k-anonymity:5", "delta-probability:1": "delta-probability:0.2"}
-
-
-def anonymize(
-    table: Table,
-    guarantee: str | Model,
-    *,
-    method: str = "auto",
-    seed: int | None = None,
-    progress: bool = False,
-    hold_out: float | None = None,
-    most_rows: int | None = None,
-    max_suppressed: float | None = None,
-    **options: Any,
-) -> Published:
-    """Return the release of a table that keeps the promise, checked record by record.
-
-    guarantee   a text such as "beta-likeness:3" or "k-anonymity:10+l-diversity:4", or a model
-    method      a name of `oneoff.METHODS`, or "auto"
-    seed        for repeatable runs; a secret as long as the release is out. By default the operating system's entropy
-    progress    show a progress bar on a terminal
-    hold_out    a share of the people, e.g. 0.1, drawn by chance and left out of the release: `oneoff.attack` and the
-                verdict compare what anybody finds out about them with what is found out about the others
-    most_rows   where people have several rows: publish at most so many of anybody, drawn by chance
-    max_suppressed   a share of the people, e.g. 0.01: as many outliers may be left out, where the others then lose less
-                by more than that; chosen by quasi-identifiers alone
-    options     of the method, e.g. cuts="strict" for mondrian; numeric_as="set" publishes numbers as sets,
-                columns="box" groups without the tallies of their columns
-    """
-    given: dict[str, Any] = {"method": method, "seed": seed, "hold_out": hold_out, "most_rows": most_rows,
-                             "max_suppressed": max_suppressed}  # fmt: skip
-    from oneoff.report.progress import progress_bar
-
-    with progress_bar(shown=progress) as report:
-        return publish(table, guarantee, options=options, report=report, **given).release
 
 
 def publish_job(job: Job, *, report: Report | None = None, warn: Warn | None = None) -> Outcome:

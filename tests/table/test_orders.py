@@ -11,9 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from oneoff import anonymize
 from oneoff.errors import BadGuarantee, BadValue, RoleConflict, UnknownColumn
 from oneoff.models import parse
-from oneoff.publish import anonymize
 from oneoff.releases.predicate import conditions
 from oneoff.table import Attribute
 from oneoff.table.distance import displacement

@@ -26,8 +26,7 @@ from oneoff.larger.publishing import LargeOutcome, Settings, publish_large
 from oneoff.larger.rules import WHOLE_ONLY
 from oneoff.models import Model
 from oneoff.outcome import Outcome
-from oneoff.publish import anonymize as anonymize_table
-from oneoff.publish import checked_seed, publish_job
+from oneoff.publish import checked_seed, publish, publish_job
 from oneoff.releases import Published
 from oneoff.table import Table
 from oneoff.table.databases import is_database, is_url
@@ -285,13 +284,13 @@ def anonymize(
         if engine not in ("auto", "memory"):
             raise BadValue(f"a table that is in memory is not published by {engine!r}", allowed="auto, memory",
                            got=repr(engine), hint="give the files, with quasi=[...] and so on, instead")  # fmt: skip
-        return anonymize_table(table, guarantee, method=method, seed=seed, progress=progress, **wishes, **options)
+        return _in_memory(table, guarantee, options, progress, method=method, seed=seed, **wishes)
     given = {name: options.pop(name) for name in _reading_names() if name in options}
     chosen = engine_for(table, engine, method, {**wishes, **given})
     if chosen.engine == "memory":
         _refuse_resuming(resume)
         read = read_table(table, **given)
-        return anonymize_table(read, guarantee, method=method, seed=seed, progress=progress, **wishes, **options)
+        return _in_memory(read, guarantee, options, progress, method=method, seed=seed, **wishes)
     _refuse_unserved(wishes)
     settings = Settings(
         str(guarantee) if isinstance(guarantee, str) else guarantee.spec(), method, _method_options(options),
@@ -301,6 +300,15 @@ def anonymize(
     using = Workers(workers, bytes_of(memory_per_worker), scratch, tuple((conf or {}).items()))
     reading = Reading({**given, "domain": options.get("domain")})
     return _released(table, _folder(out, chosen), reading, settings, chosen.engine, using, progress)
+
+
+def _in_memory(
+    table: Table, guarantee: str | Model, options: Mapping[str, Any], progress: bool, **wishes: Any
+) -> Published:
+    from oneoff.report.progress import progress_bar
+
+    with progress_bar(shown=progress) as report:
+        return publish(table, guarantee, options=options, report=report, **wishes).release
 
 
 def _folder(out: str | Path | None, chosen: Choice) -> Path:
