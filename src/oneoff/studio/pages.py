@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["desk_of", "desks_of", "form_of", "go_to", "help_of", "is_fragment", "render", "session_of"]
 
+_MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 _LONGEST = 2000  # letters of any text
 TITLES = {"table": "Table", "columns": "Columns", "promise": "Promise", "method": "Method", "run": "Run",
           "result": "Result", "handover": "Hand over"}  # fmt: skip
@@ -105,11 +106,13 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     found.globals["help_of"] = help_of
+    found.globals["dict_of"] = lambda rows: {row[0]: row[1] for row in rows}
     found.filters["cut"] = plain
     found.filters["id"] = _id
     found.filters["number"] = lambda number: f"{number:,}"
     found.filters["percent"] = _percent
     found.filters["bytes"] = _bytes
+    found.filters["mark"] = lambda mark: _MARKS.get(mark, repr(mark))
     return found
 
 
