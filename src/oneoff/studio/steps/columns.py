@@ -1,0 +1,9 @@
+"""The step `columns`."""
+
+from __future__ import annotations
+
+from starlette.routing import BaseRoute
+
+__all__ = ["routes"]
+
+routes: list[BaseRoute] = []

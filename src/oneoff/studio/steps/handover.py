@@ -1,0 +1,9 @@
+"""The step `handover`."""
+
+from __future__ import annotations
+
+from starlette.routing import BaseRoute
+
+__all__ = ["routes"]
+
+routes: list[BaseRoute] = []
