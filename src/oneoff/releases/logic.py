@@ -123,7 +123,7 @@ def asked_in(where: Where) -> list[Condition]:
 
 
 def flat(where: Where) -> tuple[list[Condition], bool] | None:
-    """The conditions of a question that is met by all of them or (True) by any of them; None where there is more to it."""
+    """The conditions of a question, and whether any of them will do; None where there is more to it."""
     test = _read(where)
     if not isinstance(test, Joined):
         return [test], False

@@ -26,7 +26,17 @@ from oneoff.table import Attribute
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["about", "asked", "columns", "plain_rows", "tabulated", "tabulated_csv", "verified", "write_rows"]
+__all__ = [
+    "about",
+    "asked",
+    "columns",
+    "has_weights",
+    "plain_rows",
+    "tabulated",
+    "tabulated_csv",
+    "verified",
+    "write_rows",
+]
 
 _MOST_VALUES = 500  # of a column that are offered one by one
 _MOST_CELLS = 2_500  # of a table on a page
@@ -59,9 +69,6 @@ def about(folder: str) -> dict[str, Any]:
 
 def _files(folder: str, release: Published) -> dict[str, list[str]]:
     """The columns of every table, by the name of its file; of a release in parts those of the first."""
-    import pyarrow.csv
-    import pyarrow.parquet
-
     if isinstance(release, InParts):
         from oneoff.releases.parts import tables_of
 
@@ -88,6 +95,11 @@ def columns(folder: str) -> list[dict[str, Any]]:
     found = [_column(attribute, "known") for attribute in release.quasi]
     found += [_column(release.column_named(name), "sensitive") for name in release.sensitive_names]
     return found
+
+
+def has_weights(folder: str) -> bool:
+    """Can people be counted by weight?"""
+    return _opened(folder).weights is not None
 
 
 def _column(attribute: Attribute, role: str) -> dict[str, Any]:
@@ -174,7 +186,7 @@ def asked(
             found |= _as_rows(release, text)
         else:
             found |= {"rows": [], "any_of": False}
-        if answer and (found["where"].strip() or tell in ("sum", "mean")):
+        if answer:
             found["answer"] = _told(query_release(release, *_question(found["where"], tell, of, weighted)))
     except OneoffError as error:
         found["error"] = error.as_dict()
@@ -310,9 +322,7 @@ def tabulated_csv(
     return written.getvalue().decode()
 
 
-def _table(
-    folder: str, by: Sequence[str], where: str, tell: str, of: str | None, weighted: bool
-) -> TableAnswer:
+def _table(folder: str, by: Sequence[str], where: str, tell: str, of: str | None, weighted: bool) -> TableAnswer:
     if tell in ("sum", "mean") and not of:
         raise BadValue(f"the {tell} of which column?", allowed="a column of numbers")
     wanted = Asked(sum=of if tell == "sum" else None, mean=of if tell == "mean" else None, table=tuple(by))
