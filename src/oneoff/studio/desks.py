@@ -20,6 +20,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from oneoff.studio.children import Warm
 from oneoff.studio.draft import Draft
 from oneoff.studio.folders import Folders
 
@@ -36,11 +37,13 @@ class Desk:
     draft    frozen; replaced as a whole by `settle` or `keep`, and saved to disk each time, so that a reload of the
              page loses nothing. Never change it in place
     runs     id -> Run, in the order they were started (filled by runs.py)
+    warm     asks a child that keeps the table: `desk.warm.ask(desk.id, "oneoff.studio.work.look:...", ...)`; see
+             asking.py for questions that take a while
     lock     whoever reads the draft to replace it holds it; requests come in threads
     """
 
-    def __init__(self, folder: Path, folders: Folders) -> None:
-        self.id, self.folder, self.folders = folder.name, folder, folders
+    def __init__(self, folder: Path, folders: Folders, warm: Warm) -> None:
+        self.id, self.folder, self.folders, self.warm = folder.name, folder, folders, warm
         saved = folder / "draft.json"
         self.draft = Draft.load(saved) if saved.exists() else Draft()
         self.runs: dict[str, Any] = {}
@@ -107,19 +110,19 @@ class Desks:
 
     def __init__(self, root: Path, folders: Folders, *, keep: bool = False) -> None:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._root, self.folders, self._keep = root, folders, keep
+        self._root, self.folders, self._keep, self.warm = root, folders, keep, Warm()
         self._lock = RLock()
         self._owner: dict[str, str | None] = {}
         self._desks: dict[str, Desk] = {}
         for folder in sorted(root.iterdir()) if keep else ():
             if _ID.fullmatch(folder.name) and (folder / "draft.json").exists():
-                self._desks[folder.name], self._owner[folder.name] = Desk(folder, folders), None
+                self._desks[folder.name], self._owner[folder.name] = Desk(folder, folders, self.warm), None
 
     def new(self, session: str) -> Desk:
         """An empty desk for this session."""
         folder = self._root / secrets.token_urlsafe(16)
         folder.mkdir(mode=0o700)
-        desk = Desk(folder, self.folders)
+        desk = Desk(folder, self.folders, self.warm)
         desk.keep(desk.draft)
         with self._lock:
             self._desks[desk.id], self._owner[desk.id] = desk, session
@@ -146,10 +149,12 @@ class Desks:
             self._owner.pop(desk.id, None)
         for run in desk.runs.values():
             run.stop()
+        self.warm.forget(desk.id)
         shutil.rmtree(desk.folder, ignore_errors=True)
 
     def close(self) -> None:
         """The page ends: runs are stopped, and nothing is left unless it is to be kept."""
+        self.warm.close()
         for desk in list(self._desks.values()):
             for run in desk.runs.values():
                 run.stop()

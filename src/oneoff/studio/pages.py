@@ -31,6 +31,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from oneoff.card import plain
+from oneoff.help import HELP
 from oneoff.studio.desks import Desk, Desks
 from oneoff.studio.draft import STEPS
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from starlette.datastructures import FormData
 
-__all__ = ["desk_of", "desks_of", "form_of", "go_to", "is_fragment", "render", "session_of"]
+__all__ = ["desk_of", "desks_of", "form_of", "go_to", "help_of", "is_fragment", "render", "session_of"]
 
 _LONGEST = 2000  # letters of any text
 TITLES = {"table": "Table", "columns": "Columns", "promise": "Promise", "method": "Method", "run": "Run",
@@ -103,11 +104,18 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.globals["help_of"] = help_of
     found.filters["cut"] = plain
     found.filters["id"] = _id
     found.filters["number"] = lambda number: f"{number:,}"
     found.filters["percent"] = _percent
+    found.filters["bytes"] = _bytes
     return found
+
+
+def help_of(key: str) -> str:
+    """What the command line says of it, without what is about options."""
+    return HELP[key].removesuffix(" Repeatable.")
 
 
 def _id(field: str) -> str:
@@ -122,6 +130,13 @@ def _percent(share: float) -> str:
     if 0 < share < 0.001:
         return "<0.1 %"
     return ">99.9 %" if 0.999 < share < 1 else f"{100 * share:.1f} %"
+
+
+def _bytes(size: int) -> str:
+    for unit, length in (("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)):
+        if size >= length:
+            return f"{size / length:.3g} {unit}"
+    return f"{size} bytes"
 
 
 def _readable(value: object) -> object:
