@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import random
 import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from oneoff.studio.app import create_app
 from oneoff.studio.desks import Desks
@@ -45,7 +49,16 @@ class Page:
 @contextmanager
 def page_of(folder: Path, *allowed: Path, **options: Any) -> Iterator[Page]:
     made = Page(folder, *allowed, **options)
-    try:
-        yield made
-    finally:
-        made.desks.close()
+    with mock.patch.object(secrets, "token_urlsafe", _unguessable):
+        try:
+            yield made
+        finally:
+            made.desks.close()
+
+
+def _unguessable(length: int) -> str:
+    """Names that differ from test to test, although chance begins anew with each of them (tests/conftest.py)."""
+    return base64.urlsafe_b64encode(_CHANCE.randbytes(length)).rstrip(b"=").decode()
+
+
+_CHANCE = random.SystemRandom()

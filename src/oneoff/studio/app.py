@@ -18,7 +18,7 @@ from oneoff.errors import OneoffError
 from oneoff.studio import recipient
 from oneoff.studio.desks import Desks
 from oneoff.studio.draft import STEPS, said
-from oneoff.studio.guard import Guard
+from oneoff.studio.guard import Guard, defect_page
 from oneoff.studio.pages import desk_of, desks_of, go_to, render, session_of
 from oneoff.studio.steps import columns, handover, method, promise, result, run, table
 
@@ -109,6 +109,10 @@ async def _not_there(request: Request, error: Exception) -> Response:
     answer = render(request, "missing.html", error.status_code, why=why)
     answer.headers.update(error.headers or {})
     return answer
+
+
+async def _failed(_: Request, __: Exception) -> Response:
+    return defect_page()
 
 
 async def _complained(request: Request, error: Exception) -> Response:

@@ -24,7 +24,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["MOST_UPLOADED", "Guard"]
+__all__ = ["MOST_UPLOADED", "Guard", "defect_page"]
 
 MOST_UPLOADED = 2 << 30  # bytes of a table; larger ones are chosen by their path
 _MOST_SENT = 8 << 20  # bytes of a form
@@ -69,7 +69,7 @@ class Guard:
         except Exception as error:
             _tell_without_values(error)
             if not answer.begun:
-                await _page("Something went wrong", _DEFECT, 500)(scope, receive, answer)
+                await defect_page()(scope, receive, answer)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -184,6 +184,11 @@ def _page(title: str, words: str, status: int, refresh: str = "", *, closes: boo
         f'<body><main class="alone"><h1>{title}</h1><p>{words}</p></main></body></html>'
     )
     return HTMLResponse(page, status, {"connection": "close"} if closes else None)
+
+
+def defect_page() -> HTMLResponse:
+    """For what is our own fault."""
+    return _page("Something went wrong", _DEFECT, 500)
 
 
 def _too_large(most: int) -> str:

@@ -165,6 +165,7 @@ def _fits(data: bytes, encoding: str) -> bool:
 def _decoded(path: Path, data: bytes, encoding: str) -> str:
     """Whole lines of text."""
     try:
+        b"".decode(encoding)  # which is no use for codecs that are not of texts
         text = codecs.getincrementaldecoder(encoding)().decode(data)
     except UnicodeError as error:
         at = getattr(error, "start", 0)
@@ -175,7 +176,7 @@ def _decoded(path: Path, data: bytes, encoding: str) -> str:
             got=f"byte {data[at]:#04x} in line {line}",
             hint="choose another encoding",
         ) from None
-    except (LookupError, AttributeError):
+    except (LookupError, ValueError):
         raise BadValue("unknown encoding", allowed="utf-8, latin-1, cp1252, ...", got=repr(encoding)) from None
     text = text.removeprefix("\ufeff")
     end = text.rfind("\n")

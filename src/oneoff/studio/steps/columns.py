@@ -23,6 +23,7 @@ from oneoff.studio.pages import desk_of, form_of, go_to, is_fragment, render
 from oneoff.studio.steps.table import MISSING, found_of
 from oneoff.studio.steps.trees import routes as tree_routes
 from oneoff.table.made import is_word
+from oneoff.table.schema import Schema
 
 __all__ = ["ROLES", "read_of", "routes"]
 
@@ -215,6 +216,7 @@ def read_of(desk: Desk) -> Any:
 def _complaints(desk: Desk, draft: Draft, names: list[str]) -> list[Said]:
     """What the library says to these roles when it reads the table with them."""
     try:
+        Schema(quasi=draft.get("quasi", ()))  # that there is one, in its words
         answer_now(desk, "roles", "oneoff.studio.work.look:read_roles", job=read_job_of(draft))
     except OneoffError as error:
         return [said(error, names, _default_field(error, draft))]
