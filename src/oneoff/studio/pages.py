@@ -110,6 +110,9 @@ def _templates() -> Environment:
     found.filters["number"] = lambda number: f"{number:,}"
     found.filters["percent"] = _percent
     found.filters["bytes"] = _bytes
+    found.filters["sentence"] = _sentence
+    found.filters["words"] = _word
+    found.filters["picture"] = Markup  # of SVG that a child drew by `report.drawing`, which escapes what is in it
     return found
 
 
@@ -123,6 +126,16 @@ def _id(field: str) -> str:
     if re.fullmatch(r"[\w.-]+", field, re.ASCII):
         return "f-" + field.replace(".", "-")
     return f"f-{hashlib.blake2b(field.encode(errors='replace'), digest_size=9).hexdigest()}"
+
+
+def _sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text[-1:] in '.!?:' else '.'}"
+
+
+def _word(value: str) -> tuple[str, str]:
+    """A value of an option with the word for it."""
+    return value, {"True": "yes", "False": "no"}.get(value, value)
 
 
 def _percent(share: float) -> str:
