@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["desk_of", "desks_of", "form_of", "go_to", "help_of", "is_fragment", "render", "session_of"]
 
+_MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 _LONGEST = 2000  # letters of any text
 TITLES = {"table": "Table", "columns": "Columns", "promise": "Promise", "method": "Method", "run": "Run",
           "result": "Result", "handover": "Hand over"}  # fmt: skip
@@ -105,14 +106,19 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     found.globals["help_of"] = help_of
+    found.globals["dict_of"] = lambda rows: {row[0]: row[1] for row in rows}
     found.filters["cut"] = plain
     found.filters["id"] = _id
     found.filters["number"] = lambda number: f"{number:,}"
     found.filters["percent"] = _percent
     found.filters["bytes"] = _bytes
+<<<<<<< HEAD
     found.filters["sentence"] = _sentence
     found.filters["words"] = _word
     found.filters["picture"] = Markup  # of SVG that a child drew by `report.drawing`, which escapes what is in it
+=======
+    found.filters["mark"] = lambda mark: _MARKS.get(mark, repr(mark))
+>>>>>>> 8d5f769062bb89b02d081527a4e30a574fbe7603
     return found
 
 

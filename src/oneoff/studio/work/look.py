@@ -35,10 +35,16 @@ def propose_trees(source: str, reading: Mapping[str, Any], column: str, by: Sequ
     from oneoff.table.proposals import propose
 
     frame = _frame(source, reading).select([column, *by])
-    counts = {text: count for text, count in _counts(frame[column]) if text is not None}
+    every = _counts(frame[column])
+    counts = {text: count for text, count in every if text is not None}
     found = [{"kind": each.kind, "why": each.why, "rows": each.tree.rows()} for each in propose(frame, column, by)]
     many = len(counts) > _MOST_LEAVES
-    return {"counts": {} if many else counts, "distinct": len(counts), "proposals": [] if many else found}
+    return {
+        "counts": {} if many else counts,
+        "missing": sum(count for text, count in every if text is None),
+        "distinct": len(counts),
+        "proposals": [] if many else found,
+    }
 
 
 def read_roles(job: Mapping[str, Any]) -> dict[str, Any]:
