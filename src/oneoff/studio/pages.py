@@ -112,13 +112,10 @@ def _templates() -> Environment:
     found.filters["number"] = lambda number: f"{number:,}"
     found.filters["percent"] = _percent
     found.filters["bytes"] = _bytes
-<<<<<<< HEAD
     found.filters["sentence"] = _sentence
     found.filters["words"] = _word
     found.filters["picture"] = Markup  # of SVG that a child drew by `report.drawing`, which escapes what is in it
-=======
     found.filters["mark"] = lambda mark: _MARKS.get(mark, repr(mark))
->>>>>>> 8d5f769062bb89b02d081527a4e30a574fbe7603
     return found
 
 
