@@ -35,6 +35,8 @@ def _shown(
     done = latest(desk, "release", "done")
     asked = request.query_params.get("run", "")
     run = next((each for each in done if each.id == asked), done[0] if done else None)
+    if run is not None and "result" not in desk.draft.settled:
+        desk.settle("result")
     return render(
         request, "result.html", status, desk=desk, step="result", complaints=complaints,
         done=[shown(each) for each in done], run=None if run is None else shown(run),

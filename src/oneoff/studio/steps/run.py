@@ -120,7 +120,14 @@ async def _plot(request: Request) -> Response:
     plots = (result or {}).get("parts", {}).get("plots", [])
     if number >= len(plots):
         raise HTTPException(404)
-    return Response(plots[number]["svg"], media_type="image/svg+xml", headers=_ALONE)
+    return Response(_as_file(plots[number]["svg"]), media_type="image/svg+xml", headers=_ALONE)
+
+
+def _as_file(svg: str) -> str:
+    """A picture that was made to stand in a page, as a file."""
+    return (
+        svg if "xmlns=" in svg.partition(">")[0] else svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+    )
 
 
 # --- what is sent
