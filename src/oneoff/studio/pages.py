@@ -112,6 +112,10 @@ def _templates() -> Environment:
     found.filters["number"] = lambda number: f"{number:,}"
     found.filters["percent"] = _percent
     found.filters["bytes"] = _bytes
+    found.filters["sentence"] = _sentence
+    found.filters["words"] = _word
+    found.filters["lines"] = lambda text: Markup("\n").join(plain(line, _LONGEST) for line in text.split("\n"))
+    found.filters["picture"] = Markup  # of SVG that a child drew by `report.drawing`, which escapes what is in it
     found.filters["mark"] = lambda mark: _MARKS.get(mark, repr(mark))
     return found
 
@@ -126,6 +130,16 @@ def _id(field: str) -> str:
     if re.fullmatch(r"[\w.-]+", field, re.ASCII):
         return "f-" + field.replace(".", "-")
     return f"f-{hashlib.blake2b(field.encode(errors='replace'), digest_size=9).hexdigest()}"
+
+
+def _sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text[-1:] in '.!?:' else '.'}"
+
+
+def _word(value: str) -> tuple[str, str]:
+    """A value of an option with the word for it."""
+    return value, {"True": "yes", "False": "no"}.get(value, value)
 
 
 def _percent(share: float) -> str:
