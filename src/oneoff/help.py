@@ -5,7 +5,7 @@ The names are those of a job file, or of what only runs have.
 
 from __future__ import annotations
 
-__all__ = ["HELP"]
+__all__ = ["HELP", "OPTIONS"]
 
 HELP: dict[str, str] = {
     "guarantee": (
@@ -80,4 +80,43 @@ HELP: dict[str, str] = {
     "overwrite": "Replace an earlier release.",
     "sign": ("File with an Ed25519 private key (ssh-keygen -t ed25519, or openssl), to vouch for public/ with."),
     "key": "File with the public key of whoever should vouch for the release, e.g. steward.pub.",
+}
+
+OPTIONS: dict[str, str] = {  # of methods, where the docstring of their function says nothing
+    "numeric_as": "Publish numbers as ranges, or as sets of the values that occur.",
+    "columns": "Whether groups also show how often each value of a column occurs (tally), or boxes alone.",
+    "cuts": (
+        "strict: people with equal quasi-identifiers stay together. relaxed: where no strict cut is left they may also "
+        "be divided. uniform, for promises about identity alone: groups are as alike as can be, for who counts in "
+        "them. median: to repeat what papers measured."
+    ),
+    "mondrian.effort": (
+        "Up to which size of a group all its cuts are tried: none, 64 or 2048 people. uniform and median cuts have no "
+        "use for it."
+    ),
+    "effort": "More effort, usually less loss, more time.",
+    "burel.variant": (
+        "paper: as published. slack: buckets that leave room under their ceilings, several plans tried. hybrid: "
+        "mondrian first, then buckets inside each of its groups. best: whichever of slack and hybrid loses least."
+    ),
+    "burel.effort": "How many amounts of slack, draws of chance, cuts and rounds are tried.",
+    "sabre.variant": (
+        "paper: the two phases as published. across: all values at once are cut across an attribute. best: whichever "
+        "loses least of across from the whole table on, and across inside the groups that mondrian makes."
+    ),
+    "freeform.matcher": (
+        "hungarian: solve each assignment exactly; sort-greedy: take the cheapest pairs first; greedy: record by "
+        "record the cheapest person left."
+    ),
+    "freeform.block": (
+        "Assignments run inside blocks of about this size. By default everybody up to 2,000 people, then 512, from "
+        "200,000 people on 256."
+    ),
+    "ring.shape": "homogeneous publishes the parts themselves as groups.",
+    "ring.partition": (
+        "Where parts come from: Mondrian's cuts, or the paper's sorting by attributes with few values first."
+    ),
+    "ring.swaps": (
+        "How often people may change places with near ones in other parts. 0 leaves the parts as they were cut."
+    ),
 }

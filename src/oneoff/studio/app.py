@@ -25,7 +25,7 @@ from oneoff.studio.steps import columns, handover, method, promise, result, run,
 __all__ = ["create_app"]
 
 _HERE = Path(__file__).parent
-_PALETTE = Path(report.__file__).parent / "templates" / "palette.css"  # reports and pages have the same colours
+_STYLES = Path(report.__file__).parent / "templates"  # reports and pages have the same colours and figures
 
 
 def create_app(
@@ -37,7 +37,8 @@ def create_app(
     begin     the table that the first desk has: `app.state.begin`
     """
     shared: list[BaseRoute] = [
-        Route("/static/palette.css", _palette),
+        Route("/static/palette.css", _style),
+        Route("/static/drawn.css", _style),
         Mount("/static", StaticFiles(directory=_HERE / "static")),
     ]
     routes = _for_stewards() if release is None else _for_recipients()
@@ -62,8 +63,8 @@ def _for_recipients() -> Sequence[BaseRoute]:
     return [Route("/", _release), *recipient.routes]
 
 
-async def _palette(_: Request) -> Response:
-    return FileResponse(_PALETTE, media_type="text/css")
+async def _style(request: Request) -> Response:
+    return FileResponse(_STYLES / Path(request.url.path).name, media_type="text/css")
 
 
 async def _start(request: Request) -> Response:

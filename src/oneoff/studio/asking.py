@@ -40,6 +40,12 @@ def ask(desk: Desk, name: str, function: str, /, **arguments: Any) -> Any:
     return future.result()
 
 
+def answer_now(desk: Desk, name: str, function: str, /, **arguments: Any) -> Any:
+    """The same, waited for: in a thread, of course."""
+    known = answered(desk, name, function, **arguments)
+    return _answer(desk, name, _key(function, arguments), function, arguments) if known is None else known
+
+
 def answered(desk: Desk, name: str, function: str, /, **arguments: Any) -> Any:
     """What was answered to the same question before, or None; nothing is asked."""
     known = desk.recall(name)

@@ -23,6 +23,7 @@ from typing import Any
 from oneoff.studio.children import Warm
 from oneoff.studio.draft import Draft
 from oneoff.studio.folders import Folders
+from oneoff.studio.runs import Runs
 
 __all__ = ["Desk", "Desks"]
 
@@ -36,7 +37,7 @@ class Desk:
     folder   its own folder, 0700: draft.json, table/ (what was uploaded), hierarchies/, runs/ and whatever a step keeps
     draft    frozen; replaced as a whole by `settle` or `keep`, and saved to disk each time, so that a reload of the
              page loses nothing. Never change it in place
-    runs     id -> Run, in the order they were started (filled by runs.py)
+    runs     those that were started (`runs.py`)
     warm     asks a child that keeps the table: `desk.warm.ask(desk.id, "oneoff.studio.work.look:...", ...)`; see
              asking.py for questions that take a while
     lock     whoever reads the draft to replace it holds it; requests come in threads
@@ -46,7 +47,7 @@ class Desk:
         self.id, self.folder, self.folders, self.warm = folder.name, folder, folders, warm
         saved = folder / "draft.json"
         self.draft = Draft.load(saved) if saved.exists() else Draft()
-        self.runs: dict[str, Any] = {}
+        self.runs = Runs(folder / "runs")
         self.lock = RLock()
 
     @property
@@ -147,8 +148,7 @@ class Desks:
         with self._lock:
             self._desks.pop(desk.id, None)
             self._owner.pop(desk.id, None)
-        for run in desk.runs.values():
-            run.stop()
+        desk.runs.close()
         self.warm.forget(desk.id)
         shutil.rmtree(desk.folder, ignore_errors=True)
 
@@ -156,7 +156,6 @@ class Desks:
         """The page ends: runs are stopped, and nothing is left unless it is to be kept."""
         self.warm.close()
         for desk in list(self._desks.values()):
-            for run in desk.runs.values():
-                run.stop()
+            desk.runs.close()
             if not self._keep:
                 shutil.rmtree(desk.folder, ignore_errors=True)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["desk_of", "desks_of", "form_of", "go_to", "help_of", "is_fragment", "render", "session_of"]
 
+_MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 _LONGEST = 2000  # letters of any text
 TITLES = {"table": "Table", "columns": "Columns", "promise": "Promise", "method": "Method", "run": "Run",
           "result": "Result", "handover": "Hand over"}  # fmt: skip
@@ -105,11 +106,16 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     found.globals["help_of"] = help_of
+    found.globals["dict_of"] = lambda rows: {row[0]: row[1] for row in rows}
     found.filters["cut"] = plain
     found.filters["id"] = _id
     found.filters["number"] = lambda number: f"{number:,}"
     found.filters["percent"] = _percent
     found.filters["bytes"] = _bytes
+    found.filters["sentence"] = _sentence
+    found.filters["words"] = _word
+    found.filters["picture"] = Markup  # of SVG that a child drew by `report.drawing`, which escapes what is in it
+    found.filters["mark"] = lambda mark: _MARKS.get(mark, repr(mark))
     return found
 
 
@@ -123,6 +129,16 @@ def _id(field: str) -> str:
     if re.fullmatch(r"[\w.-]+", field, re.ASCII):
         return "f-" + field.replace(".", "-")
     return f"f-{hashlib.blake2b(field.encode(errors='replace'), digest_size=9).hexdigest()}"
+
+
+def _sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text[-1:] in '.!?:' else '.'}"
+
+
+def _word(value: str) -> tuple[str, str]:
+    """A value of an option with the word for it."""
+    return value, {"True": "yes", "False": "no"}.get(value, value)
 
 
 def _percent(share: float) -> str:

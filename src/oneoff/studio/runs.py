@@ -40,6 +40,7 @@ KINDS = {
 ACTIVE = ("waiting", "running")
 _FAULTS = (Lost, Defect)  # nothing that was asked for is at fault
 _KEPT = ("job.toml", "seed", "run.json")
+_SHORT = ("holds", "method", "rows", "count_error")
 _CLOSED = {
     "code": "stopped",
     "what": "the page was closed while this ran",
@@ -56,6 +57,7 @@ class Told:
     stage    what is being done, in words, and `share` of that, from 0 to 1
     error    why it was refused or failed: code, what, allowed, got, hint
     asked    what a sweep or a comparison was asked for besides the job
+    came     in short, what came of a release: holds, method, rows, count_error
     """
 
     state: str = "waiting"
@@ -66,6 +68,7 @@ class Told:
     notices: tuple[str, ...] = ()
     error: dict[str, str] = field(default_factory=dict)
     asked: dict[str, Any] = field(default_factory=dict)
+    came: dict[str, Any] = field(default_factory=dict)
 
 
 class Run:
@@ -74,6 +77,7 @@ class Run:
     def __init__(self, folder: Path, kind: str, told: Told) -> None:
         self.folder, self.kind, self.told = folder, kind, told
         self.stopping = False
+        self._job: Job | None = None
         self._child: Child | None = None
         self._lock = threading.Lock()
 
@@ -96,8 +100,11 @@ class Run:
 
     def job(self) -> Job:
         """The job it was started with, seed and all."""
-        job = read_job(str(self.folder / "job.toml"), {})
-        return job.model_copy(update={"seed_file": None if self.seed_file is None else str(self.seed_file)})
+        if self._job is None:
+            job = read_job(str(self.folder / "job.toml"), {})
+            seed = None if self.seed_file is None else str(self.seed_file)
+            self._job = job.model_copy(update={"seed_file": seed})
+        return self._job
 
     def result(self) -> dict[str, Any] | None:
         """What came of it: of a release `outcome` (what the command line prints as JSON) and what belongs to it."""
@@ -133,6 +140,7 @@ class Run:
     def work(self) -> None:
         """Do it, from beginning to end."""
         self._tell(state="running", began=time.time())
+        ended: dict[str, Any]
         try:
             (self.folder / "scratch").mkdir(mode=0o700, exist_ok=True)
             with Child(self.folder / "log", scratch=self.folder / "scratch") as child:
@@ -142,7 +150,7 @@ class Run:
                         raise Stopped("the work was stopped")
                 result = child.call(KINDS[self.kind], report=self._progress, warn=self._notice, **self._asked())
             _write(self.folder / "result.json", json.dumps(result))
-            ended = {"state": "done", "share": 1.0}
+            ended = {"state": "done", "share": 1.0, "came": _in_short(result)}
         except Stopped:
             ended = {"state": "cancelled"}
         except OneoffError as error:
@@ -257,6 +265,10 @@ def _found(folder: Path) -> Run | None:
         run._cleaned(all_of_it=True)
         run._tell(state="cancelled", error=_CLOSED)
     return run
+
+
+def _in_short(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: result["outcome"][name] for name in _SHORT} if "outcome" in result else {}
 
 
 def _write(path: Path, text: str) -> None:

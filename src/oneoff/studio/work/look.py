@@ -15,7 +15,7 @@ from oneoff.models.spec import EXAMPLES
 from oneoff.table.hierarchy import label_texts
 from oneoff.table.table import Table
 
-__all__ = ["keep_promise", "profile_table", "propose_trees", "read_roles"]
+__all__ = ["keep_promise", "profile_table", "propose_trees", "read_roles", "table_of"]
 
 _SHOWN = 12  # values of a column, the most common ones
 _MOST_LEAVES = 20_000  # of a tree that is to be shown
@@ -35,15 +35,21 @@ def propose_trees(source: str, reading: Mapping[str, Any], column: str, by: Sequ
     from oneoff.table.proposals import propose
 
     frame = _frame(source, reading).select([column, *by])
-    counts = {text: count for text, count in _counts(frame[column]) if text is not None}
+    every = _counts(frame[column])
+    counts = {text: count for text, count in every if text is not None}
     found = [{"kind": each.kind, "why": each.why, "rows": each.tree.rows()} for each in propose(frame, column, by)]
     many = len(counts) > _MOST_LEAVES
-    return {"counts": {} if many else counts, "distinct": len(counts), "proposals": [] if many else found}
+    return {
+        "counts": {} if many else counts,
+        "missing": sum(count for text, count in every if text is None),
+        "distinct": len(counts),
+        "proposals": [] if many else found,
+    }
 
 
 def read_roles(job: Mapping[str, Any]) -> dict[str, Any]:
     """The table as the job reads it: what a promise needs to know of it, and what the library has to say."""
-    table = _table(job)
+    table = table_of(job)
     return {
         "rows": table.rows,
         "people": table.people,
@@ -58,7 +64,7 @@ def keep_promise(job: Mapping[str, Any]) -> dict[str, Any]:
     """Can any release of this table keep the promise? If not, that is an error that says the nearest one."""
     from oneoff.publish import refuse_unreachable
 
-    table = _table({name: value for name, value in job.items() if name != "guarantee"})
+    table = table_of({name: value for name, value in job.items() if name != "guarantee"})
     model = bound(parse(job["guarantee"]), table)
     for single, own in by_column(table, model):
         name = single.sensitive.name if single.sensitive is not None and len(table.sensitive_names) > 1 else ""
@@ -84,7 +90,7 @@ def _read(text: str) -> Table:
     return read_job(None, json.loads(text)).read_table()
 
 
-def _table(job: Mapping[str, Any]) -> Table:
+def table_of(job: Mapping[str, Any]) -> Table:
     """Read once for all questions about it; what is promised plays no part in that."""
     import json
 
