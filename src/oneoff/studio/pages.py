@@ -143,8 +143,8 @@ def _word(value: str) -> tuple[str, str]:
 
 def _percent(share: float) -> str:
     """A share that never rounds something to nothing, nor nearly all to all."""
-    if 0 < share < 0.001:
-        return "<0.1 %"
+    if 0 < share < 0.01:
+        return f"{100 * share:.2g} %" if share > 1e-6 else "<0.0001 %"
     return ">99.9 %" if 0.999 < share < 1 else f"{100 * share:.1f} %"
 
 

@@ -7,7 +7,7 @@
    [data-at-once]          a control whose form is sent as soon as it is changed
    form[data-sure="..."]   asks first
    [data-drop]             a place to drop a file on; it has an input of type file in it
-   [data-shows="ID"]       a range whose value is written to the output #ID (the words of data-words, one for each stop)
+   [data-slides="ID"]      a range that moves the number in #ID along data-stops; shown by the script, as it needs it
    All is asked from here with the header X-Studio: fragment. */
 "use strict";
 
@@ -78,12 +78,25 @@ const poll = (place) => {
   }, Number(place.dataset.every) || 1000);
 };
 
-const tell = (range) => {
-  const output = document.getElementById(range.dataset.shows);
-  if (!output) return;
-  const words = range.dataset.words ? range.dataset.words.split("|") : null;
-  output.textContent = words ? words[range.value - range.min] : range.value;
-  if (words) range.setAttribute("aria-valuetext", output.textContent);
+const stopsOf = (range) => range.dataset.stops.split("|");
+const worth = (text) => { const [top, bottom] = text.split("/"); return Number(top) / Number(bottom || 1); };
+
+const slide = (range) => { // from the range to the number
+  const number = document.getElementById(range.dataset.slides);
+  number.value = stopsOf(range)[range.value];
+  range.setAttribute("aria-valuetext", number.value);
+};
+
+const sliding = (range) => { // from the number to the range, whose nearest stop is taken
+  const number = document.getElementById(range.dataset.slides);
+  const follow = () => {
+    const far = stopsOf(range).map((stop) => Math.abs(Math.log(worth(stop) / worth(number.value))));
+    if (far.every(Number.isFinite)) range.value = far.indexOf(Math.min(...far));
+    range.setAttribute("aria-valuetext", number.value);
+  };
+  number.addEventListener("input", follow);
+  follow();
+  range.closest("[hidden]")?.removeAttribute("hidden");
 };
 
 const dropping = (place) => {
@@ -106,13 +119,13 @@ const begin = (root) => {
   });
   once("[data-poll]", poll);
   once("[data-drop]", dropping);
-  once("[data-shows]", tell);
+  once("[data-slides]", sliding);
   const wrong = document.getElementById("complaints");
   if (wrong && !wrong.dataset.seen) { wrong.dataset.seen = "yes"; wrong.focus(); }
 };
 
 document.addEventListener("input", (event) => {
-  if (event.target.dataset.shows) tell(event.target);
+  if (event.target.dataset.slides) slide(event.target);
   const form = event.target.form;
   if (form && form.dataset.live) live(form);
 });
