@@ -114,6 +114,7 @@ def _templates() -> Environment:
     found.filters["bytes"] = _bytes
     found.filters["sentence"] = _sentence
     found.filters["words"] = _word
+    found.filters["lines"] = lambda text: Markup("\n").join(plain(line, _LONGEST) for line in text.split("\n"))
     found.filters["picture"] = Markup  # of SVG that a child drew by `report.drawing`, which escapes what is in it
     found.filters["mark"] = lambda mark: _MARKS.get(mark, repr(mark))
     return found

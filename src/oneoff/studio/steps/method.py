@@ -67,9 +67,11 @@ def _rendered(
         found = _plan(desk)
     except OneoffError as error:
         failed = said(error)
+    stays = _stays(desk.draft, typed)
     return render(
         request, template, status, desk=desk, step="method", complaints=complaints, found=found, failed=failed,
-        engines=_ENGINES, chosen=_chosen(desk.draft, typed), groups=_groups(found), stays=_stays(desk.draft, typed),
+        engines=_ENGINES, chosen=_chosen(desk.draft, typed), groups=_groups(found), stays=stays,
+        touched={name.split(".")[1] for name, value in stays.items() if name.startswith("option.") and value},
     )  # fmt: skip
 
 
