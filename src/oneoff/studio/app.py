@@ -105,8 +105,11 @@ async def _release(_: Request) -> Response:
 
 
 async def _not_there(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 404
-    return render(request, "missing.html", status)
+    assert isinstance(error, HTTPException)
+    why = error.detail if error.status_code == 413 else ""
+    answer = render(request, "missing.html", error.status_code, why=why)
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 async def _complained(request: Request, error: Exception) -> Response:

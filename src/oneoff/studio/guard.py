@@ -20,6 +20,8 @@ import traceback
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -65,6 +67,8 @@ class Guard:
         answer = _Answer(send)
         try:
             await self._answer(scope, receive, answer)
+        except ClientDisconnect:
+            return  # whoever asked does not wait for the answer
         except Exception as error:
             _tell_without_values(error)
             if not answer.begun:
@@ -89,10 +93,7 @@ class Guard:
         bounded = _Bounded(receive, most)
         if bounded.exceeds(headers.get("content-length", "0")):
             return await _page("Too large", _too_large(most), 413, closes=True)(scope, receive, send)
-        try:
-            await self._app(scope, bounded, send)
-        except _TooLarge:
-            await _page("Too large", _too_large(most), 413, closes=True)(scope, receive, send)
+        await self._app(scope, bounded, send)
 
     def _has_token(self, scope: Scope) -> bool:
         if scope["method"] not in _SAFE:
@@ -138,15 +139,11 @@ def _from_elsewhere(headers: dict[str, str]) -> bool:
     return headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
 
 
-class _TooLarge(Exception):
-    pass
-
-
 class _Bounded:
-    """What arrives, up to a number of bytes."""
+    """What arrives, up to a number of bytes; more is an answer of its own, wherever it is read."""
 
     def __init__(self, receive: Receive, most: int) -> None:
-        self._receive, self._left = receive, most
+        self._receive, self._left, self._most = receive, most, most
 
     def exceeds(self, length: str) -> bool:
         return not (length.isascii() and length.isdigit()) or int(length) > self._left
@@ -155,7 +152,7 @@ class _Bounded:
         message = await self._receive()
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            raise _TooLarge
+            raise HTTPException(413, _too_large(self._most), {"connection": "close"})
         return message
 
 

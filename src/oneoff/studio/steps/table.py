@@ -165,7 +165,7 @@ async def _upload(request: Request) -> Response:
             raise BadValue("no file was sent", allowed="a CSV or Parquet file", hint="choose one first")
         await run_in_threadpool(_keep_upload, desk, given)
     except OneoffError as error:
-        return await _choosing(request, desk, [said(error, default="file")], 422)
+        return await _choosing(request, desk, [_at(error, "file")], 422)
     finally:
         await form.close()
     return go_to(desk.at("table"))
