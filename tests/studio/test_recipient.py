@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.testclient import TestClient
 
 from oneoff import load_release, read_table, sample
 from oneoff.catalog import METHODS
@@ -33,8 +34,6 @@ from tests.larger.releases import released
 from tests.pages import PageReader
 from tests.studio.browsing import WIDTHS, window
 from tests.studio.served import serving
-
-testclient = pytest.importorskip("starlette.testclient", reason="httpx is not installed: pip install httpx")
 
 PROMISES = ("k-anonymity:5", "l-diversity:2", "beta-likeness:4", "t-closeness:0.5", "delta-probability:0.25")
 Visit = Callable[[Path], Any]
@@ -58,7 +57,7 @@ def visit(tmp_path: Path) -> Visit:
         desks = Desks(tmp_path / "desks", Folders([]))
         app = create_app(desks, token="t" * 43, port=1, release=folder)
         app._app.state.ask = direct  # type: ignore[attr-defined]
-        visitor = testclient.TestClient(app, base_url="http://127.0.0.1:1", headers={"Origin": "http://127.0.0.1:1"})
+        visitor = TestClient(app, base_url="http://127.0.0.1:1", headers={"Origin": "http://127.0.0.1:1"})
         visitor.get(f"/?token={'t' * 43}")
         return visitor
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import os
 import re
@@ -324,34 +323,6 @@ def test_what_does_not_say_its_size_fills_no_memory(steward: Caller) -> None:
             return
         assert re.match(rb"HTTP/1.1 4(00|13)", line.recv(4096))
     assert steward.server.memory() < before + (50 << 20)
-
-
-def test_an_upload_is_cut_off_where_it_becomes_too_large() -> None:
-    """Whatever it said of its size before."""
-    read: list[int] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        while (message := await receive()).get("more_body"):
-            read.append(len(message["body"]))
-
-    guard = Guard(app, token="t" * 43, port=8080, most_uploaded=10_000)
-    guard._sessions.add("mine")
-    scope = {
-        "type": "http", "method": "POST", "path": "/desk/x/table/upload", "query_string": b"", "client": None,
-        "server": None, "headers": [(b"host", b"127.0.0.1:8080"), (b"origin", b"http://127.0.0.1:8080"),
-                                    (b"cookie", b"oneoff-studio-8080=mine")],
-    }  # fmt: skip
-    sent: list[Any] = []
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b"x" * 1000, "more_body": True}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    asyncio.run(guard(scope, receive, send))
-    assert sum(read) == 10_000
-    assert sent[0]["status"] == 413
 
 
 def test_a_defect_tells_nothing_of_a_table(capsys: pytest.CaptureFixture[str]) -> None:
