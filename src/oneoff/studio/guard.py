@@ -1,5 +1,6 @@
 """Who may ask: nobody from elsewhere, nobody without the token, nothing too large; what browsers may do with answers.
 
+    user       must be the one who started it, where the system tells (neighbours.py)
     Host       must name this machine: another name that leads here (DNS rebinding) is refused
     Origin     must be the page itself, on everything that changes something, and wherever a browser sends it
     token      in the address that the command prints; whoever comes with it gets a session: a cookie that scripts
@@ -23,6 +24,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from oneoff.studio.neighbours import is_neighbour
 
 __all__ = ["MOST_UPLOADED", "Guard", "defect_page"]
 
@@ -73,6 +76,8 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if is_neighbour(scope.get("client"), scope.get("server")):
+            return await _page("This page is somebody's own", _NEIGHBOUR, 403)(scope, receive, send)
         refused = _refused(scope, headers)
         if refused:
             return await _page("Refused", refused, 403)(scope, receive, send)
@@ -141,7 +146,7 @@ class _Bounded:
         self._receive, self._left, self._most = receive, most, most
 
     def exceeds(self, length: str) -> bool:
-        return not length.isdigit() or int(length) > self._left
+        return not (length.isascii() and length.isdigit()) or int(length) > self._left
 
     async def __call__(self) -> Message:
         message = await self._receive()
@@ -197,6 +202,7 @@ def _too_large(most: int) -> str:
 
 
 _DEFECT = "This is a defect of oneoff, and nothing was published. Please report it; what failed is in the terminal."
+_NEIGHBOUR = "Another user of this machine started it, and it answers nobody else."
 _NO_TOKEN = (
     "Open it with the whole address that <code>oneoff studio</code> printed in the terminal; it has a token in it. "
     "If you had the page open before, it has been started anew since."
