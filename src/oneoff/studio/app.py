@@ -15,12 +15,10 @@ from starlette.types import ASGIApp
 
 from oneoff import report
 from oneoff.errors import OneoffError
-from oneoff.studio import recipient
 from oneoff.studio.desks import Desks
 from oneoff.studio.draft import STEPS, said
 from oneoff.studio.guard import Guard, defect_page
 from oneoff.studio.pages import desk_of, desks_of, go_to, render, session_of
-from oneoff.studio.steps import columns, handover, method, promise, result, run, table
 
 __all__ = ["create_app"]
 
@@ -48,6 +46,8 @@ def create_app(
 
 
 def _for_stewards() -> Sequence[BaseRoute]:
+    from oneoff.studio.steps import columns, handover, method, promise, result, run, table
+
     steps = [route for each in (table, columns, promise, method, run, result, handover) for route in each.routes]
     return [
         Route("/", _start),
@@ -60,6 +60,8 @@ def _for_stewards() -> Sequence[BaseRoute]:
 
 
 def _for_recipients() -> Sequence[BaseRoute]:
+    from oneoff.studio import recipient
+
     return [Route("/", _release), *recipient.routes]
 
 

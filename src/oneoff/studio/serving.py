@@ -53,19 +53,18 @@ def serve(
     allowed = [Path.cwd(), *([] if begin is None else [begin.parent])]
     allowed += [_given_folder(Path(each), "--folder") for each in folders]
     with _listening(port) as listening, _private_folder(keep) as private:
-        from oneoff.studio.app import create_app
-        from oneoff.studio.desks import Desks
-        from oneoff.studio.folders import Folders
-
         token, at = secrets.token_urlsafe(32), listening.getsockname()[1]
-        desks = Desks(private / "desks", Folders(allowed), keep=keep is not None)
-        app = create_app(desks, token=token, port=at, release=opened, begin=begin)
         address = f"http://{HOST}:{at}/?token={token}"
         say(f"The page is at {address}")
         say("It is for you alone: do not pass this address on. Ctrl+C here ends it.")
-        with _opened(address, private) if browser else _nothing():
+        with _opened(address, private) if browser else _nothing():  # which waits until there is an answer
+            from oneoff.studio.app import create_app
+            from oneoff.studio.desks import Desks
+            from oneoff.studio.folders import Folders
+
+            desks = Desks(private / "desks", Folders(allowed), keep=keep is not None)
             try:
-                _run(app, listening)
+                _run(create_app(desks, token=token, port=at, release=opened, begin=begin), listening)
             finally:
                 desks.close()
 
