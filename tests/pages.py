@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 __all__ = ["PageReader", "addresses"]
 
-_VOID = {"meta", "br", "hr", "wbr"}  # tags that are never closed
+_VOID = {"meta", "br", "hr", "wbr", "link", "input"}  # tags that are never closed
 _FETCHING = {"script", "link", "img", "iframe", "object", "image", "embed", "audio", "video", "base", "form"}
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "Terms",
     "asked_of",
     "compare",
+    "line_of",
     "method_of",
     "methods_for",
     "run",
@@ -286,6 +287,12 @@ def run(table: Table, each: Run, terms: Terms) -> Comparison:
         return Comparison(**who, refused=str(error), unreachable=isinstance(error, UnreachableGuarantee))
     cpu_seconds = time.process_time() - began
     return Comparison(**who, **_measured(outcome), **_asked(outcome, terms), cpu_seconds=cpu_seconds)
+
+
+def line_of(outcome: Outcome, options: Mapping[str, Any]) -> Comparison:
+    """The line of a release that is made already, with these options of its method, to be put beside others."""
+    made, given = outcome.release, {name: str(value) for name, value in options.items()}
+    return Comparison(made.method, given, guarantee=made.guarantee, **_measured(outcome))
 
 
 def _measured(outcome: Outcome) -> dict[str, Any]:

@@ -21,10 +21,11 @@ from oneoff.table.held_out import held_out_file
 
 if TYPE_CHECKING:
     from oneoff.releases import Published
+    from oneoff.report.guide import Guide
     from oneoff.report.page import About
     from oneoff.utility import Shape
 
-__all__ = ["private_files", "public_pages", "write_outcome"]
+__all__ = ["private_files", "public_pages", "recipients_guide", "write_outcome"]
 
 
 def write_outcome(
@@ -71,15 +72,22 @@ def private_files(outcome: Outcome) -> PrivateFiles:
 
 def public_pages(release: Published, files: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
     """What a recipient is told, from what a recipient has: the release as it is read back, and its files."""
+    from oneoff.report.guide import readme
+    from oneoff.report.public_page import public_html
+
+    guide = recipients_guide(release, files)
+    return {"README.md": readme(guide).encode(), "report.html": public_html(guide).encode()}
+
+
+def recipients_guide(release: Published, files: Mapping[str, Sequence[str]]) -> Guide:
+    """The same before it is a page; files: the columns of every table, by the name of its file."""
     from oneoff.auto import foretold_of
     from oneoff.releases import has_entry
-    from oneoff.report.guide import guide_of, readme
-    from oneoff.report.public_page import public_html
+    from oneoff.report.guide import guide_of
     from oneoff.utility import expected_errors, released_columns
 
     columns = released_columns(release) if has_entry("oneoff.utility", "as_rows", release) else ()
-    guide = guide_of(release, files, expected_errors(release), foretold_of(release), columns)
-    return {"README.md": readme(guide).encode(), "report.html": public_html(guide).encode()}
+    return guide_of(release, files, expected_errors(release), foretold_of(release), columns)
 
 
 def _shape(outcome: Outcome) -> Shape | None:

@@ -44,6 +44,7 @@ __all__ = [
     "measure_folder",
     "model_folder",
     "query_folder",
+    "query_release",
     "verify",
     "verify_folder",
 ]
@@ -363,7 +364,14 @@ def query_folder(
     folder: Folder, where: str | None, weighted: bool = False, asked: Asked | None = None
 ) -> Answer | TableAnswer:
     """How many people have these properties, or what weight, sum, mean or share? From the public half alone."""
-    release, asked = load_release(folder), asked or Asked()
+    return query_release(load_release(folder), where, weighted, asked)
+
+
+def query_release(
+    release: Published, where: str | None, weighted: bool = False, asked: Asked | None = None
+) -> Answer | TableAnswer:
+    """The same of a release that was read."""
+    asked = asked or Asked()
     unknown = [note for each in (where, asked.share) if each is not None for note in release.unknown_values(each)]
     text, notices = where or "", [*dict.fromkeys(unknown), *_missing(release)]
     if asked.table:

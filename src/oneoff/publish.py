@@ -36,7 +36,8 @@ from oneoff.utility.loss import measured_beside
 if TYPE_CHECKING:
     from oneoff.job import Job
 
-__all__ = ["Order", "Outcome", "checked_seed", "foreseen_of", "ordered", "publish", "publish_job"]
+__all__ = ["Order", "Outcome", "checked_seed", "foreseen_of", "ordered", "publish", "publish_job",
+           "refuse_unreachable", "strongest"]  # fmt: skip
 
 Plan = Partition | Links | Channel | Cover | Tally | Tallies | Network
 Report = Callable[[str, float], None]
@@ -393,13 +394,13 @@ def refuse_unreachable(table: Table, model: Model, column: str = "") -> None:
         whole = persons if part.about == "identity" else rows
         if part.holds(whole, prior) and _leaves_room(part, prior):
             continue
-        strongest = _strongest(part, whole, prior)
+        nearest_kept = strongest(part, whole, prior)
         about = f" for {column!r}" if column and part.about != "identity" else ""
         raise UnreachableGuarantee(
             f"no release of this table can keep {part.spec()}{about}{_culprit(table, part, prior)}",
-            allowed=f"{strongest} or weaker" if strongest else "no promise of this kind",
+            allowed=f"{nearest_kept} or weaker" if nearest_kept else "no promise of this kind",
             got=part.spec(),
-            hint=f"{strongest} is the strongest of its kind" if strongest else "choose another kind of promise",
+            hint=f"{nearest_kept} is the strongest of its kind" if nearest_kept else "choose another kind of promise",
         )
 
 
@@ -431,7 +432,7 @@ def _culprit(table: Table, part: Model, prior: Prior) -> str:
     )
 
 
-def _strongest(part: Model, whole: Counts, prior: Prior) -> str:
+def strongest(part: Model, whole: Counts, prior: Prior) -> str:
     """The strongest promise of the kind that the whole table keeps, rounded to the weak side; empty when none is."""
     level = part.worst_level(whole, prior)
     if isinstance(level, float) and not np.isfinite(level):
@@ -439,9 +440,9 @@ def _strongest(part: Model, whole: Counts, prior: Prior) -> str:
     step = 1000 if level >= 1 or level <= 0 else 10 ** (2 - math.floor(math.log10(float(level))))  # three digits
     rounded = int(level * step) / step if part.larger_is_safer else -int(-level * step // 1) / step
     for candidate in (rounded, level):
-        strongest = part.at(int(candidate) if candidate == int(candidate) else candidate)
-        if strongest.holds(whole, prior):
-            return strongest.spec()
+        found = part.at(int(candidate) if candidate == int(candidate) else candidate)
+        if found.holds(whole, prior):
+            return found.spec()
     return part.at(level).spec()
 
 

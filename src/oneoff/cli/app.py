@@ -12,6 +12,7 @@ from oneoff.cli.exporting import export
 from oneoff.cli.judging import audit, check, verify
 from oneoff.cli.publishing import anonymize, demo
 from oneoff.cli.reproducing import reproduce
+from oneoff.cli.serving import studio
 from oneoff.cli.using import microdata, query, utility
 
 __all__ = ["app"]
@@ -35,6 +36,7 @@ promise holds in the file that goes out.
   oneoff verify out/public                     what a recipient can check alone
   oneoff query out/public "age < 30"           what a recipient can count
   oneoff methods                               which methods there are, and their options
+  oneoff studio                                all of this in a page in your browser
 
 Exit status: 0 done and the promise holds, 1 the promise does not hold, 2 bad input or a promise nothing can keep,
 3 a defect of oneoff itself, 4 (verify --key) the promise holds, but nobody vouches for where the files come from.""",
@@ -75,5 +77,6 @@ for _command in (
     sweep,
     methods,
     reproduce,
+    studio,
 ):
     app.command()(_command)

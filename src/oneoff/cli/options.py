@@ -11,6 +11,7 @@ import typer
 
 from oneoff.cli.output import notify
 from oneoff.errors import BadValue
+from oneoff.help import HELP
 
 if TYPE_CHECKING:
     from oneoff.job import Job
@@ -96,10 +97,7 @@ __all__ = [
     "sizes",
 ]
 
-_GUARANTEE = (
-    "The promise, e.g. l-diversity:5, beta-likeness:3, t-closeness:0.2, k-anonymity:10, delta-probability:0.2; "
-    "join with +."
-)
+_GUARANTEE = HELP["guarantee"]
 
 # What comes in
 _TABLE = "a table of a database: duckdb:people.db?table=patients, sqlite:///..., postgresql://..."
@@ -115,61 +113,47 @@ ReleaseFolder = Annotated[Path, typer.Argument(help="A release folder, or its pu
 PublicHalf = Annotated[Path, typer.Argument(help="The public half of a release.")]
 
 # Roles of columns
-_KNOWN = "Columns an outsider may know, e.g. age,sex,zip."
+_KNOWN = HELP["quasi"]
 Quasi = Annotated[str | None, typer.Option("--quasi", help=_KNOWN)]
 NeededQuasi = Annotated[str, typer.Option("--quasi", help=_KNOWN)]
 GeneralizedQuasi = Annotated[str, typer.Option("--quasi", help="The generalized columns, e.g. age,sex,zip.")]
-Sensitive = Annotated[
-    str | None, typer.Option("--sensitive", help="The column that must stay private; several as diag,stay.")
-]
-Identifiers = Annotated[str | None, typer.Option(help="Columns to drop: names, numbers, addresses.")]
+Sensitive = Annotated[str | None, typer.Option("--sensitive", help=HELP["sensitive"])]
+Identifiers = Annotated[str | None, typer.Option(help=HELP["identifiers"])]
 Person = Annotated[
     str | None,
-    typer.Option(help="The column that says whose a row is, where people have several: promises then count persons."),
+    typer.Option(help=HELP["person"]),
 ]
-Household = Annotated[
-    str | None, typer.Option(help="The column that says which household a row is of: k then counts households.")
-]
-RowsArePeople = Annotated[
-    bool, typer.Option("--rows-are-people", help="Every row is a person, although an identifier repeats.")
-]
-PerPerson = Annotated[
-    str | None, typer.Option(help="Publish one row of each person: one (by chance), first:COLUMN or last:COLUMN.")
-]
+Household = Annotated[str | None, typer.Option(help=HELP["household"])]
+RowsArePeople = Annotated[bool, typer.Option("--rows-are-people", help=HELP["rows_are_people"])]
+PerPerson = Annotated[str | None, typer.Option(help=HELP["per_person"])]
 MostRows = Annotated[
     int | None,
-    typer.Option(help="Publish at most so many rows of a person, drawn by chance; 5 for promises about values."),
+    typer.Option(help=HELP["most_rows"]),
 ]
 WeightColumn = Annotated[
     str | None,
     typer.Option(
         "--weight",
-        help="The column that says how many people of a population a row stands for: published as means, for counts.",
+        help=HELP["weight"],
     ),
 ]
 Weighted = Annotated[
     bool, typer.Option("--weighted", help="Add up weights instead of people, where the release has mean weights.")
 ]
-Keep = Annotated[str | None, typer.Option(help="Columns to publish unchanged beside the sensitive one.")]
-Numeric = Annotated[str | None, typer.Option(help="Columns to read as numbers, whatever they look like.")]
-Categorical = Annotated[str | None, typer.Option(help="Columns to read as categories (codes, for example).")]
+Keep = Annotated[str | None, typer.Option(help=HELP["keep"])]
+Numeric = Annotated[str | None, typer.Option(help=HELP["numeric"])]
+Categorical = Annotated[str | None, typer.Option(help=HELP["categorical"])]
 Hierarchy = Annotated[
     list[str] | None,
-    typer.Option(
-        help="zip=zip.csv: generalize a column along its hierarchy (ARX files), or along one that is made of its "
-        "values: zip=prefix, birth=date, age=interval:5,10,20; with mutual-cover, which does not generalize, it says "
-        "how far apart values are."
-    ),
+    typer.Option(help=HELP["hierarchies"]),
 ]
-_ORDERED = "GenHealth=Poor,Fair,Good: categories with an order, from the least on, shown as ranges. Repeatable."
+_ORDERED = HELP["ordered"]
 Ordered = Annotated[list[str] | None, typer.Option(help=_ORDERED)]
 Dates = Annotated[
     list[str] | None,
-    typer.Option(help="birth=month: read and publish dates by day, month, quarter or year. Repeatable."),
+    typer.Option(help=HELP["dates"]),
 ]
-Prefix = Annotated[
-    str | None, typer.Option(help="Columns of codes, such as zip codes, to generalize by their first characters.")
-]
+Prefix = Annotated[str | None, typer.Option(help=HELP["prefix"])]
 SameHierarchy = Annotated[list[str] | None, typer.Option(help="zip=zip.csv, as for anonymize.")]
 ReadHierarchy = Annotated[
     list[str] | None, typer.Option(help="zip=zip.csv, where the table was read with it and there is no job.toml.")
@@ -188,28 +172,22 @@ Domains = Annotated[
 ]
 
 # How files are read
-Rows = Annotated[int | None, typer.Option("--rows", help="Use only the first so many rows.")]
-_ENCODING = "Encoding of text files, e.g. latin-1."
+Rows = Annotated[int | None, typer.Option("--rows", help=HELP["rows"])]
+_ENCODING = HELP["encoding"]
 Encoding = Annotated[str, typer.Option(help=_ENCODING)]
 JobEncoding = Annotated[str | None, typer.Option(help=_ENCODING)]
-Delimiter = Annotated[str | None, typer.Option(help="Delimiter of text files; found in the header by default.")]
-Decimal = Annotated[str | None, typer.Option(help="Decimal mark of numbers in text files: . (default) or ,")]
-NaTexts = Annotated[
-    str | None, typer.Option("--na", help="Texts that mean a missing value, e.g. NA,? (default: empty).")
-]
+Delimiter = Annotated[str | None, typer.Option(help=HELP["delimiter"])]
+Decimal = Annotated[str | None, typer.Option(help=HELP["decimal"])]
+NaTexts = Annotated[str | None, typer.Option("--na", help=HELP["na"])]
 Missing = Annotated[str, typer.Option(help="Missing values: error, drop, or category.")]
-JobMissing = Annotated[str | None, typer.Option(help="Missing values: error (default), drop, or category.")]
+JobMissing = Annotated[str | None, typer.Option(help=HELP["missing"])]
 SameMissing = Annotated[
     str | None,
     typer.Option(help="Missing values of the table: error (default), drop, or category, as when it was read."),
 ]
-Bins = Annotated[int | None, typer.Option(help="Put the sensitive numbers into so many ranges first.")]
-Level = Annotated[
-    int | None, typer.Option(help="Put the labels so many levels up in its hierarchy in place of the sensitive values.")
-]
-OtherBelow = Annotated[
-    int | None, typer.Option(help="Put one value in place of all sensitive ones that fewer rows have.")
-]
+Bins = Annotated[int | None, typer.Option(help=HELP["bins"])]
+Level = Annotated[int | None, typer.Option(help=HELP["level"])]
+OtherBelow = Annotated[int | None, typer.Option(help=HELP["other_below"])]
 TableFile = Annotated[
     str | None, typer.Option("--table", help="The original table, to compare the records with. Found by itself "
                              "when the private half has its job.toml.")
@@ -221,45 +199,35 @@ JobGuarantee = Annotated[str | None, typer.Option(help=_GUARANTEE)]
 OtherGuarantee = Annotated[str | None, typer.Option(help="Judge by another promise than the one stated.")]
 MethodName = Annotated[
     str | None,
-    typer.Option(
-        help="auto (default), transversal, tallies, mondrian, burel, sabre, hilbert, heterogeneous, ring, freeform, "
-        "perturbation, mutual-cover, packing; exact-size, multi-size, two-size, anatomy (buckets); lmondrian, "
-        "dmondrian, tmondrian, privbayes, baseline (to compare with)."
-    ),
+    typer.Option(help=HELP["method"]),
 ]
 MethodOption = Annotated[
     list[str] | None,
-    typer.Option(
-        help="An option of the method, e.g. cuts=strict for mondrian or joint=true for mutual-cover; `oneoff "
-        "methods NAME` lists them. Repeatable."
-    ),
+    typer.Option(help=HELP["options"]),
 ]
-Effort = Annotated[str | None, typer.Option(help="fast, balanced (default) or best.")]
+Effort = Annotated[str | None, typer.Option(help=HELP["effort"])]
 Seed = Annotated[
     int | None,
-    typer.Option(help="For a repeatable run. Others on the machine can see it; a file of its own (below) is safer."),
+    typer.Option(help=HELP["seed"]),
 ]
 SeedFile = Annotated[
     str | None,
     typer.Option(
         "--seed-file",
-        help="For a repeatable run: a file with a number, such as private/seed, or with other secret bytes. Keep it as "
-        "secret as the table.",
+        help=HELP["seed_file"],
     ),
 ]
 HoldOut = Annotated[
     float | None,
     typer.Option(
         "--hold-out",
-        help="Leave out this share of the people, by chance, e.g. 0.1: what anybody finds out about them is what "
-        "attacks on the others are compared with.",
+        help=HELP["hold_out"],
     ),
 ]
 MaxSuppressed = Annotated[
     float | None,
     typer.Option(
-        help="Outliers may be left out, at most this share of the people, e.g. 0.01, where the others then lose less: "
-        "chosen by quasi-identifiers alone.",
+        help=HELP["max_suppressed"],
     ),
 ]
 
@@ -268,32 +236,23 @@ Engine = Annotated[
     str | None,
     typer.Option(
         "--engine",
-        help="memory, local (worker processes over the files) or spark; auto (default) takes memory up to 5 million "
-        "rows.",
+        help=HELP["engine"],
     ),
 ]
-Workers = Annotated[
-    int | None, typer.Option("--workers", help="Worker processes of --engine local; as many as cores by default.")
-]
+Workers = Annotated[int | None, typer.Option("--workers", help=HELP["workers"])]
 MemoryPerWorker = Annotated[
     str | None,
-    typer.Option(help="What a worker may take, e.g. 1g (default) or 512m: blocks are as large as it allows."),
+    typer.Option(help=HELP["memory_per_worker"]),
 ]
 Scratch = Annotated[
     str | None,
-    typer.Option(
-        "--scratch", help="Folder for what is needed between passes; as private as the table, gone at the end."
-    ),
+    typer.Option("--scratch", help=HELP["scratch"]),
 ]
 Master = Annotated[
     str | None,
-    typer.Option(
-        "--master", help="Where Spark runs: local[4], spark://HOST:7077, yarn, k8s://...; Spark decides by default."
-    ),
+    typer.Option("--master", help=HELP["master"]),
 ]
-Conf = Annotated[
-    list[str] | None, typer.Option("--conf", help="spark.executor.memory=4g: a setting of Spark. Repeatable.")
-]
+Conf = Annotated[list[str] | None, typer.Option("--conf", help=HELP["conf"])]
 Resume = Annotated[
     bool,
     typer.Option(
@@ -302,16 +261,16 @@ Resume = Annotated[
 ]
 
 # What goes out
-Out = Annotated[str | None, typer.Option("--out", help="Folder for the release; it must not exist.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Write data.csv beside data.parquet.")]
+Out = Annotated[str | None, typer.Option("--out", help=HELP["output"])]
+Csv = Annotated[bool, typer.Option("--csv", help=HELP["csv"])]
 RawCsv = Annotated[
     bool,
     typer.Option(
         "--raw-csv",
-        help="The same, without the apostrophe before texts that a spreadsheet would run as formulas.",
+        help=HELP["raw_csv"],
     ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier release.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help=HELP["overwrite"])]
 EvenIfBroken = Annotated[
     bool,
     typer.Option(
@@ -322,12 +281,12 @@ Sign = Annotated[
     str | None,
     typer.Option(
         "--sign",
-        help="File with an Ed25519 private key (ssh-keygen -t ed25519, or openssl), to vouch for public/ with.",
+        help=HELP["sign"],
     ),
 ]
 Key = Annotated[
     str | None,
-    typer.Option("--key", help="File with the public key of whoever should vouch for the release, e.g. steward.pub."),
+    typer.Option("--key", help=HELP["key"]),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print everything that was found, not one screen of it.")]

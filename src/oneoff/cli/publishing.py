@@ -11,10 +11,10 @@ import typer
 
 from oneoff.cli import options
 from oneoff.cli.output import MORE, WIDTH, Told, error_details, notify_once, print_json, print_lines
-from oneoff.errors import BadValue, PromiseBroken
 
 if TYPE_CHECKING:
-    from oneoff.job import Job
+    from oneoff.errors import PromiseBroken
+    from oneoff.larger.placing import Placed
     from oneoff.larger.publishing import LargeOutcome
     from oneoff.outcome import Outcome
 
@@ -36,6 +36,7 @@ def demo(
 ) -> None:
     """See it work: publish a generated table of people and look at the result."""
     from oneoff.folder import write_outcome
+    from oneoff.larger.placing import Placed
     from oneoff.publish import publish
     from oneoff.releases.draft import refuse_existing
     from oneoff.releases.leftovers import clear_leftovers
@@ -57,7 +58,7 @@ def demo(
     for notice in outcome.notices:
         notify(notice)
     withheld = write_outcome(outcome, out, csv=True, overwrite=overwrite, warn=told)
-    _tell(outcome, out, withheld, told, as_json=as_json, verbose=verbose)
+    _tell(Placed(outcome, str(out), withheld), told, as_json=as_json, verbose=verbose)
     if not as_json:
         program = sys.argv[0] if "/" in sys.argv[0] else "oneoff"
         typer.echo(f"\nNext: {program} verify {out}/public, or open {out}/private/report.html in a browser.")
@@ -117,61 +118,27 @@ def anonymize(
     """Publish a table: the most useful release that keeps the promise, checked record by record."""
     given = options.job_options(locals())
     from oneoff.job import read_job
-    from oneoff.larger.doors import publish_any
-    from oneoff.releases.store import landing
+    from oneoff.larger.placing import publish_to_place
     from oneoff.report.progress import progress_bar
-    from oneoff.table.databases import without_credentials
 
     job = read_job(source, given) if source.endswith(".toml") else read_job(None, {"input": source, **given})
     told = Told()
-    place = _place_for(job, sign, told)
     if seed is not None:
         told(_SEEN)
-    notify = notify_once()
-    with landing(place, job.scratch, overwrite=job.overwrite) as folder:
-        with progress_bar() as report:
-            outcome, withheld = publish_any(
-                job, folder, resume=resume, even_if_broken=even_if_broken, sign=sign, report=report, warn=notify,
-                told=told,
-            )  # fmt: skip
-        for notice in outcome.notices:
-            notify(notice)
-    _tell(outcome, without_credentials(place), withheld, told, as_json=as_json, verbose=verbose)
+    with progress_bar() as report:
+        placed = publish_to_place(
+            job, resume=resume, even_if_broken=even_if_broken, sign=sign, report=report, warn=notify_once(), told=told
+        )
+    _tell(placed, told, as_json=as_json, verbose=verbose)
 
 
-def _place_for(job: Job, sign: str | None, told: Told) -> str:
-    """Where the release goes, cleared; what cannot be written or signed is refused before the work."""
-    from oneoff.releases.draft import refuse_existing
-    from oneoff.releases.leftovers import clear_leftovers
-    from oneoff.releases.signature import signer
-    from oneoff.releases.store import is_store
-
-    if job.output is None:
-        raise BadValue("no folder for the release was named", allowed="--out FOLDER, or output = ... in the job file")
-    if sign is not None:
-        signer(sign)
-    if not is_store(job.output):
-        refuse_existing(Path(job.output), job.overwrite)
-        clear_leftovers(Path(job.output), told)
-    return job.output
-
-
-def _tell(
-    outcome: Outcome | LargeOutcome,
-    out: str | Path,
-    withheld: PromiseBroken | None,
-    told: Told,
-    *,
-    as_json: bool,
-    verbose: bool,
-) -> None:
+def _tell(placed: Placed, told: Told, *, as_json: bool, verbose: bool) -> None:
     """Print what came of it; a promise that does not hold is exit status 1."""
     if as_json:
-        written = {"out": str(out), "withheld": None if withheld is None else str(withheld)}
-        print_json(outcome.as_dict() | {"notices": [*outcome.notices, *told.notices]} | written)
+        print_json(placed.as_dict(told.notices))
     else:
-        _print(outcome, out, withheld, verbose)
-    if not outcome.verdict.holds:
+        _print(placed.outcome, placed.place, placed.withheld, verbose)
+    if not placed.outcome.verdict.holds:
         raise typer.Exit(1)
 
 

@@ -32,7 +32,7 @@ from oneoff.releases.predicate import (
 from oneoff.table import Attribute
 from oneoff.table.arrays import Flags, Floats
 
-__all__ = ["MOST_TERMS", "Combined", "Joined", "asked_in", "disjoint", "divided", "in_columns"]
+__all__ = ["MOST_TERMS", "Combined", "Joined", "asked_in", "disjoint", "divided", "flat", "in_columns"]
 
 MOST_TERMS = 64  # disjoint questions that one is turned into
 _DEEPEST = 100  # parentheses inside one another
@@ -120,6 +120,15 @@ def _leaves(test: Test) -> Iterator[Condition]:
 def asked_in(where: Where) -> list[Condition]:
     """All conditions of a question, however they are joined."""
     return list(_leaves(_read(where)))
+
+
+def flat(where: Where) -> tuple[list[Condition], bool] | None:
+    """The conditions of a question, and whether any of them will do; None where there is more to it."""
+    test = _read(where)
+    if not isinstance(test, Joined):
+        return [test], False
+    parts = [part for part in test.parts if not isinstance(part, Joined)]
+    return (parts, test.any_of) if len(parts) == len(test.parts) else None
 
 
 def disjoint(where: Where | None) -> list[list[Condition]]:

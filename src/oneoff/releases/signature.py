@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -19,7 +20,7 @@ from oneoff.errors import BadValue, UnreadableFile
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-__all__ = ["SIGNATURE", "KeyFile", "Origin", "Signer", "origin_of", "signer"]
+__all__ = ["SIGNATURE", "KeyFile", "Origin", "Signer", "origin_of", "sign", "signer"]
 
 SIGNATURE = "release.json.sig"
 
@@ -81,6 +82,17 @@ def signer(path: KeyFile) -> Signer:
     if not isinstance(key, Ed25519PrivateKey):
         raise BadValue(f"the key {name!r} cannot be used to sign", allowed=_PRIVATE, got="a key of another kind")
     return key.sign
+
+
+def sign(public: Path, path: KeyFile) -> None:
+    """Sign the public half of a release that is there already, in place of whoever signed it before."""
+    from oneoff.releases.disk import new_file
+
+    made = signer(path)((public / "release.json").read_bytes())
+    aside = public.parent / f".{SIGNATURE}.{secrets.token_hex(4)}"
+    with new_file(aside, private=False) as file:
+        file.write(made)
+    aside.replace(public / SIGNATURE)
 
 
 def origin_of(public: Path, path: KeyFile | None) -> Origin:

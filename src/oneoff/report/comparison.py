@@ -11,12 +11,12 @@ from typing import Any
 
 from oneoff.card import grid_card
 from oneoff.models.adversary import Adversary
-from oneoff.report.markup import Bars, Grid, render
+from oneoff.report.markup import Bars, Grid, Section, render
 from oneoff.report.plots import comparison_plot
 from oneoff.report.text import grid
 from oneoff.report.words import percent, plain
 
-__all__ = ["comparison_card", "comparison_html", "comparison_lines"]
+__all__ = ["comparison_card", "comparison_html", "comparison_lines", "comparison_parts"]
 
 Row = Mapping[str, Any]
 _LONGEST = 800  # letters of a reason
@@ -38,16 +38,19 @@ def comparison_lines(rows: Sequence[Row], guarantee: str) -> list[str]:
 
 def comparison_html(rows: Sequence[Row], guarantee: str) -> str:
     """A page with the same table and sentences, and a plot of what can be recognised and what is lost."""
+    return render("comparison.html", title=f"Methods for {plain(guarantee, 200)}", **comparison_parts(rows))
+
+
+def comparison_parts(rows: Sequence[Row]) -> Section:
+    """What the page is put together from, by the names its template has for them."""
     rows = _labelled(rows)
     shown = [row for row in rows if not row["refused"]]
-    return render(
-        "comparison.html",
-        title=f"Methods for {plain(guarantee, 200)}",
-        methods=_methods(shown) if shown else None,
-        plot=_plot(shown) if shown else None,
-        better=list(_which(rows)),
-        notes=list(_meanings_and_refusals(rows) if shown else _notes(rows)),
-    )
+    return {
+        "methods": _methods(shown) if shown else None,
+        "plot": _plot(shown) if shown else None,
+        "better": list(_which(rows)),
+        "notes": list(_meanings_and_refusals(rows) if shown else _notes(rows)),
+    }
 
 
 def comparison_card(rows: Sequence[Row], guarantee: str) -> str:

@@ -38,7 +38,7 @@ from oneoff.report.words import (
 from oneoff.table import Table
 from oneoff.utility import Shape, Utility
 
-__all__ = ["About", "promise_of", "report_html"]
+__all__ = ["About", "promise_of", "report_html", "report_parts"]
 
 _REACHED = {
     "group": "A group is a set of people whose records look the same in the release. “Reached” is the strongest level "
@@ -91,29 +91,39 @@ def report_html(
     model    the promise itself, for the ceilings of each value; by default it is read from the text of the guarantee
     shape    what became of columns and of pairs of them; without it the page is silent about that
     """
-    shown, lost = readable_verdict(verdict), readable_utility(utility)
-    single, own = _worst_column(shown, table, model)
+    shown = readable_verdict(verdict)
     return render(
         "report.html",
         title=f"Release report: {shown.guarantee}",
         about=_about(about or About(), shown, table),
-        headline=_headline(shown, lost, promise_of(model, shown, table)),
-        costs=costs(lost),
         shape=None if shape is None else columns_kept(shape),
-        promised=_promised(shown),
-        checked=_checked(shown, table),
-        attacks=_attacks(shown),
-        learned=_learned(shown),
-        behind=behind(shown.masked),
-        risk=_risk(shown, table),
-        nearest=nearest(shown),
-        believed=believed(_of_worst(shown), single, own),
-        several=_several(shown, lost),
-        levels=_levels(shown),
-        next=advice(summary, shown, lost, table),
-        unsaid=_unsaid(shown, table),
-        made=_made(summary, table),
+        **report_parts(summary, verdict, utility, table, model=model),
     )
+
+
+def report_parts(
+    summary: Mapping[str, Any], verdict: Verdict, utility: Utility, table: Table, *, model: Model | None = None
+) -> Section:
+    """What the page is put together from, by the names its template has for them; arguments as for `report_html`."""
+    shown, lost = readable_verdict(verdict), readable_utility(utility)
+    single, own = _worst_column(shown, table, model)
+    return {
+        "headline": _headline(shown, lost, promise_of(model, shown, table)),
+        "costs": costs(lost),
+        "promised": _promised(shown),
+        "checked": _checked(shown, table),
+        "attacks": _attacks(shown),
+        "learned": _learned(shown),
+        "behind": behind(shown.masked),
+        "risk": _risk(shown, table),
+        "nearest": nearest(shown),
+        "believed": believed(_of_worst(shown), single, own),
+        "several": _several(shown, lost),
+        "levels": _levels(shown),
+        "next": advice(summary, shown, lost, table),
+        "unsaid": _unsaid(shown, table),
+        "made": _made(summary, table),
+    }
 
 
 def _worst_column(verdict: Verdict, table: Table, model: Model | None) -> tuple[Table, Model | None]:

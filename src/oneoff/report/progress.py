@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["progress_bar"]
+__all__ = ["described", "progress_bar"]
 
 _STAGES = {
+    "reading": "reading the table",
     "grouping": "grouping people",
     "writing boxes": "writing what each group shows",
     "auditing": "checking as an adversary",
@@ -35,7 +36,7 @@ def progress_bar(*, shown: bool = True) -> Iterator[Callable[[str, float], None]
 
         def report(stage: str, share: float) -> None:
             # the bar pulses until the first share is known, which after a compilation takes a while
-            bar.update(task, description=_described(stage, share), completed=share, total=1.0 if share > 0 else None)
+            bar.update(task, description=described(stage, share), completed=share, total=1.0 if share > 0 else None)
 
         yield report
 
@@ -44,6 +45,7 @@ def _is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _described(stage: str, share: float) -> str:
+def described(stage: str, share: float) -> str:
+    """A stage in words."""
     text = _STAGES.get(stage, stage)
     return f"{text} (the first run also compiles)" if stage == "grouping" and share == 0 else text

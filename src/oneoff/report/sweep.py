@@ -11,12 +11,12 @@ from typing import Any
 
 from oneoff.card import grid_card
 from oneoff.models.adversary import Adversary
-from oneoff.report.markup import Figure, Grid, render
+from oneoff.report.markup import Figure, Grid, Section, render
 from oneoff.report.sweep_plots import Dot, Line, frontier_plot, line_plot
 from oneoff.report.text import grid
 from oneoff.report.words import percent, plain
 
-__all__ = ["CHOSEN", "sweep_card", "sweep_html", "sweep_lines"]
+__all__ = ["CHOSEN", "sweep_card", "sweep_html", "sweep_lines", "sweep_parts"]
 
 Swept = Mapping[str, Any]
 Point = Mapping[str, Any]
@@ -60,15 +60,19 @@ def sweep_card(swept: Swept) -> str:
 
 def sweep_html(swept: Swept) -> str:
     """A page with plots, the same table and the same sentences."""
+    title = f"What {plain(swept['guarantee'], 200)} costs, value by value"
+    return render("sweep.html", title=title, **sweep_parts(swept))
+
+
+def sweep_parts(swept: Swept) -> Section:
+    """What the page is put together from, by the names its template has for them."""
     header, rows = _table(swept)
     right = tuple(range(2, len(header) - len(_WORDS)))
-    return render(
-        "sweep.html",
-        title=f"What {plain(swept['guarantee'], 200)} costs, value by value",
-        points=Grid(header, rows, right=right, caption="Value by value"),
-        plots=list(_plots(swept)),
-        notes=list(_notes(swept)),
-    )
+    return {
+        "points": Grid(header, rows, right=right, caption="Value by value"),
+        "plots": list(_plots(swept)),
+        "notes": list(_notes(swept)),
+    }
 
 
 # --- the table

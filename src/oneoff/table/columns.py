@@ -183,7 +183,7 @@ def attribute_of(column: Column) -> tuple[Attribute, Codes]:
         return _ordered_attribute(column)
     labels, rank = np.unique(to_numpy(_canonical(column.name, column.values)), return_inverse=True)
     if column.tree is not None:
-        order = np.argsort(column.tree.leaf_codes(labels), kind="stable")
+        order = np.argsort(column.tree.leaf_codes(labels, column.name), kind="stable")
         labels, rank = labels[order], np.argsort(order)[rank]
     codes = np.append(rank, -1).astype(np.int32)[column.codes]
     return Attribute(column.name, column.kind, labels, column.tree), codes

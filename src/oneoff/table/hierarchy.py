@@ -86,8 +86,11 @@ class Hierarchy:
     def leaves(self) -> tuple[str, ...]:
         return self.names[0]
 
-    def leaf_codes(self, labels: npt.NDArray[Any]) -> Codes:
-        """The leaf of every label, matched by its text (22 and 22.0 are `22`, a date is `2020-03-01`)."""
+    def leaf_codes(self, labels: npt.NDArray[Any], column: str = "") -> Codes:
+        """The leaf of every label, matched by its text (22 and 22.0 are `22`, a date is `2020-03-01`).
+
+        column   whose values these are, for the message
+        """
         labels = np.asarray(labels)
         index = self._leaf_index_any_case if labels.dtype.kind == "b" else self._leaf_index
         texts = label_texts(labels)
@@ -95,7 +98,7 @@ class Hierarchy:
         if missing:
             close = nearest(missing[0], self.leaves, cutoff=0.8)  # a value that is merely missing is no misspelt one
             raise HierarchyError(
-                f"{len(missing)} value(s) of the table are missing from the hierarchy",
+                f"{len(missing)} value(s) of {repr(column) if column else 'the table'} are missing from the hierarchy",
                 allowed=f"its {self.leaf_count} leaves: {listing(self.leaves)}",
                 got=listing(missing),
                 hint=f"add a row for each of them to the hierarchy{f'; {close}' if close else ''}",

@@ -1,0 +1,62 @@
+"""Questions about a table that take a while: asked of a child process, answered from what is remembered.
+
+    answer = ask(desk, "profile", "oneoff.studio.work.look:profile_table", source=..., reading=...)
+
+None while the child is at work: the page shows that it waits, and asks again. An error of the library is raised. What
+was answered is kept in the desk's folder, for as long as the same is asked.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from typing import Any
+
+from oneoff.studio.desks import Desk
+
+__all__ = ["answered", "ask"]
+
+_WAITING: dict[tuple[str, str], tuple[str, Future[Any]]] = {}
+_LOCK = Lock()
+_THREADS = ThreadPoolExecutor(max_workers=4, thread_name_prefix="asking")  # they only wait for children
+
+
+def ask(desk: Desk, name: str, function: str, /, **arguments: Any) -> Any:
+    """What was answered; None while it is being found out."""
+    wanted = _key(function, arguments)
+    known = answered(desk, name, function, **arguments)
+    if known is not None:
+        return known
+    with _LOCK:
+        asked, future = _WAITING.get((desk.id, name), ("", None))
+        if future is None or asked != wanted:
+            future = _THREADS.submit(_answer, desk, name, wanted, function, arguments)
+            _WAITING[desk.id, name] = wanted, future
+    if not future.done():
+        return None
+    with _LOCK:
+        _WAITING.pop((desk.id, name), None)
+    return future.result()
+
+
+def answer_now(desk: Desk, name: str, function: str, /, **arguments: Any) -> Any:
+    """The same, waited for: in a thread, of course."""
+    known = answered(desk, name, function, **arguments)
+    return _answer(desk, name, _key(function, arguments), function, arguments) if known is None else known
+
+
+def answered(desk: Desk, name: str, function: str, /, **arguments: Any) -> Any:
+    """What was answered to the same question before, or None; nothing is asked."""
+    known = desk.recall(name)
+    return known["answer"] if known is not None and known["asked"] == _key(function, arguments) else None
+
+
+def _answer(desk: Desk, name: str, wanted: str, function: str, arguments: dict[str, Any]) -> Any:
+    answer = desk.warm.ask(desk.id, function, **arguments)
+    desk.remember(name, {"asked": wanted, "answer": answer})
+    return answer
+
+
+def _key(function: str, arguments: dict[str, Any]) -> str:
+    return json.dumps([function, arguments], sort_keys=True)

@@ -1,0 +1,141 @@
+"""Desks: whose they are, what they keep, and that nothing is left."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra is not installed: pip install 'oneoff[studio]'")
+
+from oneoff.errors import UnreadableFile
+from oneoff.studio.desks import Desks
+from oneoff.studio.folders import Folders
+from tests.studio.asgi import page_of
+
+
+def test_two_sessions_do_not_see_each_others_desks(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,disease\n30,flu\n")
+    with page_of(tmp_path / "desks", tmp_path) as page:
+        one, other = page.caller(), page.caller()
+        desk = page.desk(one)
+        one.post(desk.at("table") + "/choose", data={"input": "people.csv"})
+        assert "people.csv" in one.get("/").text
+        assert "people.csv" not in other.get("/").text
+        for step in ("table", "columns", "promise", "table/found", "columns/tree?column=age"):
+            assert other.get(desk.at(step)).status_code == 404
+            assert other.get(desk.at(step)).text == other.get("/desk/AAAAAAAAAAAAAAAAAAAAAA/table").text
+        for step in ("table", "table/upload", "table/choose", "columns", "promise", "close"):
+            assert other.post(desk.at(step)).status_code == 404
+        assert page.desks.get("", desk.id) is None
+        assert one.get(desk.at("table")).status_code == 200
+
+
+def test_a_desk_is_for_its_owner_alone_and_goes_with_the_page(tmp_path: Path) -> None:
+    with page_of(tmp_path / "desks", tmp_path) as page:
+        caller = page.caller()
+        desk = page.desk(caller)
+        caller.post(desk.at("table") + "/upload", files={"file": ("a.csv", b"age,disease\n30,flu\n")})
+        assert desk.source is not None
+        for path in (desk.folder, desk.folder / "table"):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o700
+        for path in (desk.source, desk.folder / "draft.json"):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not desk.folder.exists()
+
+
+def test_what_is_kept_is_there_the_next_time(tmp_path: Path) -> None:
+    desks = Desks(tmp_path / "desks", Folders([tmp_path]), keep=True)
+    desk = desks.new("one")
+    desk.settle("promise", guarantee="k-anonymity:10", input=str(tmp_path / "people.csv"))
+    desks.close()
+    again = Desks(tmp_path / "desks", Folders([tmp_path]), keep=True)
+    (found,) = again.of("another")
+    assert found.draft == desk.draft
+    assert again.of("a third") == []
+    again.remove(found)
+    assert not found.folder.exists()
+
+
+def test_another_table_begins_anew(tmp_path: Path) -> None:
+    with page_of(tmp_path / "desks", tmp_path) as page:
+        caller = page.caller()
+        desk = page.desk(caller)
+        caller.post(desk.at("table") + "/upload", files={"file": ("a.csv", b"age,disease\n30,flu\n")})
+        first = desk.source
+        desk.settle("columns", quasi=["age"])
+        desk.remember("profile", {"answer": "old"})
+        caller.post(desk.at("table") + "/upload", files={"file": ("../../b.csv", b"sex;pay\nF;1,5\n")})
+        assert first is not None
+        assert not first.exists()
+        assert desk.source is not None
+        assert desk.source.parent == desk.folder / "table"
+        assert dict(desk.draft.given) == {"input": str(desk.source), "decimal": ","}
+        assert desk.draft.settled == ()
+        assert desk.recall("profile") is None
+
+
+@pytest.mark.parametrize("name", ["people.xlsx", "people", "..", "people.csv.exe"])
+def test_other_kinds_of_files_are_refused_at_the_field(tmp_path: Path, name: str) -> None:
+    with page_of(tmp_path / "desks", tmp_path) as page:
+        caller = page.caller()
+        desk = page.desk(caller)
+        answer = caller.post(desk.at("table") + "/upload", files={"file": (name, b"a,b\n1,2\n")})
+        assert answer.status_code == 422
+        assert "the kind of a file is not known" in answer.text
+        assert 'id="f-file-complaint"' in answer.text
+        assert not list(desk.folder.glob("table/*"))
+
+
+# --- which files may be chosen
+
+
+def test_paths_outside_are_refused_and_say_nothing_of_what_is_there(tmp_path: Path) -> None:
+    tables, secret = tmp_path / "tables", tmp_path / "secret.csv"
+    tables.mkdir()
+    secret.write_text("age,disease\n30,flu\n")
+    (tables / "link.csv").symlink_to(secret)
+    (tables / "folder").symlink_to(tmp_path)
+    (tables / "good.csv").write_text("age,disease\n30,flu\n")
+    (tables / "also.csv").symlink_to(tables / "good.csv")
+    folders = Folders([tables])
+    assert folders.inside("good.csv") == tables / "good.csv"
+    assert folders.inside("also.csv") == tables / "good.csv"
+    round_about = str(tables / "x" / ".." / ".." / "secret.csv")
+    outside = [str(secret), "../secret.csv", "link.csv", "folder/secret.csv", round_about, "/etc/passwd",
+               "/nowhere/at/all", "~nobody-of-this-name/x", "a\0b"]  # fmt: skip
+    said = []
+    for path in outside:
+        with pytest.raises(UnreadableFile) as refused:
+            folders.inside(path)
+        said.append(refused.value.what.partition(" is outside")[1])
+        assert refused.value.got == ""
+    assert set(said) == {" is outside"}
+    with page_of(tmp_path / "desks", tables) as page:
+        caller = page.caller()
+        desk = page.desk(caller)
+        for path in outside[:6]:
+            answer = caller.post(desk.at("table") + "/choose", data={"input": path})
+            assert answer.status_code == 422
+            assert "outside the folders" in answer.text
+        assert desk.source is None
+        listed = caller.get(desk.at("table")).text
+        assert "good.csv" in listed
+        assert "link.csv" not in listed
+        assert ">folder/" not in listed
+        assert caller.get(desk.at("table") + f"?other&folder={tmp_path}").status_code == 403
+
+
+def test_a_promise_names_no_file_outside(tmp_path: Path) -> None:
+    from oneoff.studio.promises import with_real_files
+
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / "caps.csv").write_text("flu,0.5\n")
+    desk = Desks(tmp_path / "desks", Folders([tables])).new("one")
+    assert with_real_files(desk, "k-anonymity:3+f-privacy:caps.csv") == f"k-anonymity:3+f-privacy:{tables / 'caps.csv'}"
+    assert with_real_files(desk, "f-privacy:theta=8,base=0.02") == "f-privacy:theta=8,base=0.02"
+    for text in ("f-privacy:/etc/passwd", "k-anonymity:3+f-privacy:../x.csv"):
+        with pytest.raises(UnreadableFile):
+            with_real_files(desk, text)
