@@ -201,7 +201,7 @@ def test_a_warm_child_that_died_is_replaced():
     try:
         warm.ask("desk", "oneoff.card:plain", text="x")
         os.kill(warm._children["desk"].pid, signal.SIGKILL)
-        assert gone(warm._children["desk"].pid)
+        warm._children["desk"]._process.wait()  # a zombie whose threads still end is not over yet
         assert warm.ask("desk", "oneoff.card:plain", text="y") == "y"
     finally:
         warm.close()

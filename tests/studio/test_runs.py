@@ -177,5 +177,6 @@ def test_a_sweep_is_a_run_with_progress(runs, people):
     asked = {"guarantee": "k-anonymity:2,5", "methods": ["mondrian"], "repeat": 1}
     run = runs.start(job(people, seed=1), "sweep", asked)
     assert ended(run) == "done", run.told.error
-    assert [point["guarantee"] for point in run.result()["points"]] == ["k-anonymity:2", "k-anonymity:5"]
+    points = run.result()["swept"]["points"]
+    assert [point["guarantee"] for point in points] == ["k-anonymity:2", "k-anonymity:5"]
     assert not run.out.exists()

@@ -113,10 +113,12 @@ def _settled(request: Request, desk: Desk, form: FormData) -> Response:
     changes = _changes(desk, form, complaints)
     draft = desk.draft.with_(**changes)
     try:
-        asked = {"guarantee": draft.job().guarantee, "method": changes["method"] or "auto"}
+        guarantee, method = draft.job().guarantee, changes["method"] or "auto"
         if not complaints:
-            options = changes["options"] or {}
-            desk.warm.ask(desk.id, "oneoff.studio.work.method:check", job=reading_job(draft), options=options, **asked)
+            desk.warm.ask(
+                desk.id, "oneoff.studio.work.method:check", job=reading_job(draft), guarantee=guarantee,
+                method=method, options=changes["options"] or {},
+            )  # fmt: skip
     except OneoffError as error:
         complaints.append(_at_option(error, changes["method"] or "auto", changes["options"] or {}))
     if complaints:
