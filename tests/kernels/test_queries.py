@@ -168,5 +168,6 @@ def test_people_with_the_codes_asked_for_have_other_values(
     )
     below = [np.concatenate((np.zeros((len(each), 1)), np.cumsum(each, axis=1)), axis=1) for each in (together, effect)]
     found = np.zeros(6)
-    kernels.add_fitted(start, np.array(code), np.array(count), *below, queries, inside, found)
+    people, more = below[0], np.ascontiguousarray(below[1].T)
+    kernels.add_fitted(start, np.array(code), np.array(count), people, more, queries, inside, found)
     assert found == pytest.approx(expected, abs=1e-9)

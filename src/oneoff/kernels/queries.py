@@ -60,69 +60,87 @@ def add_fitted(
 
     start[j, b]     where the codes of cell b in column j begin, numbered through over columns, with how many have them
     people[b, v]    people of cell b with a value below v, as far as is known of all of them together
-    effect[c, v]    by how much the share of people with a value below v is larger among those with code c
+    effect[v, c]    by how much the share of people with a value below v is larger among those with code c
     queries[q]      values from and below, then of each column asked about its number, codes from and below; -1 ends it
     inside          with a row for every query: which of these codes, the first of them being 0, query q asks for
+
+    Of a column in which all of a cell are asked for, nothing is to be worked out: nobody is left out, and those meant
+    have a value as often as all of them.
     """
     size, sets = np.zeros(len(people), np.float64), len(inside) > 0
-    lowest, highest = np.empty(start.shape, np.int64), np.empty(start.shape, np.int64)
     for b in range(len(size)):
         for e in range(start[0, b], start[0, b + 1]):
             size[b] += count[e]
-        for j in range(len(start)):
-            lowest[j, b] = highest[j, b] = code[start[j, b]]
-            for e in range(start[j, b], start[j, b + 1]):
-                lowest[j, b], highest[j, b] = min(lowest[j, b], code[e]), max(highest[j, b], code[e])
+    lowest, highest, ends = _extents(start, code)
+    own, more = np.empty(len(size), np.int64), np.empty(effect.shape[1], np.float64)
     for q in range(len(queries)):
+        many = _not_apart(lowest, highest, queries[q], own)
+        _effects(effect, ends, queries[q], more)
         low, high, total = queries[q, _FROM], queries[q, _BELOW], 0.0
-        for b in range(len(size)):
-            if _apart(lowest, highest, queries, q, b):
-                continue
-            part, at = 1.0, _PAIRS
+        for i in range(many):
+            b = own[i]
+            part, shift, at = 1.0, 0.0, _PAIRS
             while part > 0.0 and at < queries.shape[1] and queries[q, at] >= 0:
-                j, fit, low_code, high_code = queries[q, at], 0.0, queries[q, at + 1], queries[q, at + 2]
+                j, low_code, high_code = queries[q, at], queries[q, at + 1], queries[q, at + 2]
                 at += 3
                 if sets or lowest[j, b] < low_code or highest[j, b] >= high_code:
+                    fit, here, all_of = 0.0, 0.0, 0.0
                     for e in range(start[j, b], start[j, b + 1]):
-                        if low_code <= code[e] < high_code and (not sets or inside[q, at // 3 - 1, code[e] - low_code]):
+                        c = code[e]
+                        beyond = count[e] * more[c]
+                        all_of += beyond
+                        if low_code <= c < high_code and (not sets or inside[q, at // 3 - 1, c - low_code]):
                             fit += count[e]
+                            here += beyond
                     part *= fit / size[b]
+                    shift += here / max(fit, 1.0) - all_of / size[b]
             if part > 0.0:  # of most cells nobody is meant, and that was all there was to do
-                shift = _shift(start, code, count, effect, queries, inside, q, b, size[b])
                 total += part * (people[b, high] - people[b, low] + size[b] * shift)
         found[q] += total
 
 
 @njit(cache=True)
-def _apart(lowest: Any, highest: Any, queries: Any, q: int, b: int) -> bool:
-    """Does cell b lie beside what query q asks for, in any column?"""
-    at = _PAIRS
-    while at < queries.shape[1] and queries[q, at] >= 0:
-        j = queries[q, at]
-        if highest[j, b] < queries[q, at + 1] or lowest[j, b] >= queries[q, at + 2]:
-            return True
-        at += 3
-    return False
+def _extents(start: Any, code: Any) -> Any:
+    """[column, cell]: the lowest and the highest code; and of each column in all of these cells, the latter plus 1."""
+    columns, cells = start.shape[0], start.shape[1] - 1
+    lowest, highest = np.empty((columns, cells), np.int32), np.empty((columns, cells), np.int32)
+    ends = np.empty((columns, 2), np.int64)
+    for j in range(columns):
+        for b in range(cells):
+            low = high = code[start[j, b]]
+            for e in range(start[j, b] + 1, start[j, b + 1]):
+                low, high = min(low, code[e]), max(high, code[e])
+            lowest[j, b], highest[j, b] = low, high
+        ends[j, 0], ends[j, 1] = lowest[j].min(), highest[j].max() + 1
+    return lowest, highest, ends
 
 
 @njit(cache=True)
-def _shift(
-    start: Any, code: Any, count: Any, effect: Any, queries: Any, inside: Any, q: int, b: int, size: float
-) -> float:
-    """By how much those of cell b that query q means have a value more often than all of the cell."""
-    shift, at, low, high = 0.0, _PAIRS, queries[q, _FROM], queries[q, _BELOW]
-    while at < queries.shape[1] and queries[q, at] >= 0:
-        j, low_code, high_code = queries[q, at], queries[q, at + 1], queries[q, at + 2]
-        fit, here, all_of = 0.0, 0.0, 0.0
-        for e in range(start[j, b], start[j, b + 1]):
-            more = count[e] * (effect[code[e], high] - effect[code[e], low])
-            all_of += more
-            if low_code <= code[e] < high_code and (len(inside) == 0 or inside[q, at // 3, code[e] - low_code]):
-                fit += count[e]
-                here += more
-        shift += here / max(fit, 1.0) - all_of / size
+def _not_apart(lowest: Any, highest: Any, query: Any, own: Any) -> int:
+    """Put into `own` the cells that lie beside what is asked for in no column; how many there are."""
+    beside = np.zeros(len(own), np.bool_)
+    at = _PAIRS
+    while at < len(query) and query[at] >= 0:
+        low, high = lowest[query[at]], highest[query[at]]
+        low_code, high_code = np.int32(query[at + 1]), np.int32(query[at + 2])
+        for b in range(len(own)):
+            beside[b] |= (high[b] < low_code) | (low[b] >= high_code)
         at += 3
-    return shift
+    many = 0
+    for b in range(len(own)):
+        own[many] = b
+        many += not beside[b]
+    return many
+
+
+@njit(cache=True)
+def _effects(effect: Any, ends: Any, query: Any, more: Any) -> None:
+    """more[c]: by how much those with code c have a value that is asked for more often; of the columns asked about."""
+    below, above, at = effect[query[_FROM]], effect[query[_BELOW]], _PAIRS
+    while at < len(query) and query[at] >= 0:
+        for c in range(ends[query[at], 0], ends[query[at], 1]):
+            more[c] = above[c] - below[c]
+        at += 3
 
 
 @njit(cache=True)

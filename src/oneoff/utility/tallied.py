@@ -74,7 +74,7 @@ def estimate(release: Tallied, table: Table, queries: Workload) -> Floats:
     effect = np.zeros((int(known[-1]), len(values)))
     effect[moved] = np.concatenate(fitted.effect)[:, values]
     parts, found = _parts(queries), np.zeros(len(queries))
-    asked = [(some, _sums(effect, each), _asked(each, known), each) for some, each in parts]
+    asked = [(some, np.ascontiguousarray(_sums(effect, each).T), _asked(each, known), each) for some, each in parts]
     step = max(1, _MOST_CELLS // max(len(release.counts), len(parts[0][1])))
     for at in range(0, cells, step):
         block = slice(at, min(at + step, cells))
