@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oneoff
+from oneoff.kernels.together import add_seen
 from oneoff.models import Counts
 from oneoff.releases import ColumnTallies, Generalized, Tallied
 from oneoff.releases.dealing import shuffled_columns
 from oneoff.releases.estimate import CONFIDENCE
 from oneoff.releases.tallies import meant_between, tallies_of
 from oneoff.releases.together import _levels as levels_of
-from oneoff.releases.together import _neighbours, _seen, _steps, counted, overlap, together_in
+from oneoff.releases.together import _neighbours, _steps, counted, overlap, together_in
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Flags, Floats
 from oneoff.table.read import read_table
@@ -133,9 +134,15 @@ def test_what_is_wrong_is_what_a_slow_count_finds(people: Table) -> None:
         assert above.size[block] == pytest.approx(size)
 
 
+def seen(people: float, one: Floats, other: Floats) -> Floats:
+    found = np.zeros((3, len(one)))
+    add_seen(people, one, other, 1.0, found)
+    return found
+
+
 def test_chance_is_the_variance_of_shuffled_cells() -> None:
     size, one, other = np.array([4.0, 9.0]), np.array([[0.5], [1 / 3]]), np.array([[0.25], [2 / 3]])
-    _, chance, room = _seen(size, one, other)
+    _, chance, room = np.stack([seen(*each) for each in zip(size, one, other, strict=True)], axis=1)
     assert chance[:, 0] == pytest.approx(overlap([one[:, 0], other[:, 0]], [one[:, 0], other[:, 0]], size))
     assert room[:, 0] ** 2 / (size - 1) == pytest.approx(chance[:, 0])
 

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -161,19 +161,16 @@ class Step(NamedTuple):
 
 def _steps(levels: Sequence[Level], i: int, j: int) -> list[Step]:
     """From each level to the next, for the properties of two columns."""
-    seen = [_seen(level.size, level.shares[i], level.shares[j]) for level in levels]
+    from oneoff.kernels.together import taken_together
+
     return [
-        Step(*(above - np.add.reduceat(below, level.begin, axis=1)))
-        for below, above, level in zip(seen, seen[1:], levels[1:], strict=False)
+        Step(*taken_together(*_of_columns(below, i, j), above.begin, *_of_columns(above, i, j)))
+        for below, above in pairwise(levels)
     ]
 
 
-def _seen(size: Floats, one: Floats, other: Floats) -> Floats:
-    """How many should have both properties, the variance of that when columns are shuffled, and the room."""
-    people, varied = size[:, None], (one * (1 - one)) * (other * (1 - other))
-    return np.stack([
-        people * one * other, people**2 / np.maximum(people - 1, 1) * varied, people * np.sqrt(np.maximum(varied, 0))
-    ])  # fmt: skip
+def _of_columns(level: Level, i: int, j: int) -> tuple[Floats, Floats, Floats]:
+    return level.size, level.shares[i], level.shares[j]
 
 
 def _levels(quasi: Sequence[Attribute], tallies: ColumnTallies, rng: np.random.Generator) -> list[Level]:
