@@ -18,14 +18,13 @@ import numpy as np
 from numba import njit
 
 from oneoff.kernels.rules import allows, counted, moved_left
-from oneoff.kernels.sort import sort_ints
+from oneoff.kernels.sort import sort_codes, sort_ints
 from oneoff.kernels.space import ABOVE_ALL, KIND, OFFSET, SET, SIZE, in_units, span_loss
 
 __all__ = ["MEDIAN", "RELAXED", "STRICT", "cut", "working_space"]
 
 STRICT, RELAXED, MEDIAN = range(3)  # kinds of cuts
 WORD = 64  # bits of a word
-SCAN = 16  # codes that are looked at in the time it takes to sort one
 TIES = 24  # about how many positions are tried when a node is cut through ties
 
 
@@ -60,7 +59,7 @@ def cut(
     cursor = [nodes on the stack, groups made, rows in groups, stamp]; codes, stack, cursor, group and work are updated
     in place. In nodes of at most `thorough` people every admissible boundary is tried.
     """
-    looked = 0
+    looked, right_of = 0, np.empty(len(codes), np.int32)
     while cursor[NODES] > 0 and looked < budget:
         cursor[NODES] -= 1
         first, last = stack[cursor[NODES], FIRST], stack[cursor[NODES], LAST]
@@ -72,7 +71,9 @@ def cut(
                 at = _median_cut(codes, space, rule, first, last, many, work)
             for through_ties in range((1, 2, 0)[cuts]):
                 if at == 0:
-                    at = _best_cut(codes, space, rule, through_ties, first, last, many, cursor, thorough, work)
+                    at = _best_cut(
+                        codes, space, rule, through_ties, first, last, many, cursor, thorough, work, right_of
+                    )
             for i in range(many):
                 work[RIGHT, work[TOUCHED, i]] = 0
         if at == 0:
@@ -131,17 +132,18 @@ def _best_cut(
     cursor: Any,
     thorough: int,
     work: Any,
+    right_of: Any,
 ) -> int:
     """How many rows go left in the cut with the least loss, 0 when there is none; `best` marks those rows.
 
     A cut through ties must lower the loss, since dividing people who are all alike gains nothing.
     """
     size, split = last - first, np.int64(0)
-    least = np.inf
+    least, losses = np.inf, np.empty(min(size, thorough) + 2, np.float64)
     if through_ties:
         for i in range(first, last):
             work[PLACE, i] = 0
-        least = _loss(codes, space, first, last, size, np.inf, cursor, work) - 1e-12
+        least = _loss(codes, space, first, last, size, np.inf, cursor, work, right_of) - 1e-12
     for j in range(codes.shape[1]):
         distinct = _order_codes(codes, space.attribute[j, KIND], first, last, j, work)
         if distinct == 1:
@@ -153,13 +155,21 @@ def _best_cut(
         tried = _candidates(
             space, rule, j, size if through_ties else distinct, first, last, many, through_ties, thorough, work
         )
-        for c in range(tried):
-            at = work[CANDIDATES, c]
-            loss = _loss(codes, space, first, last, at, least, cursor, work)
-            if loss < least:
-                least, split = loss, at
-                for i in range(first, last):
-                    work[BEST, i] = work[PLACE, i] < at
+        better = np.int64(0)
+        if tried > 2:
+            _losses(codes, space, first, last, tried, cursor, work, losses)
+            for c in range(tried):
+                if losses[c] < least:
+                    least, better = losses[c], work[CANDIDATES, c]
+        else:
+            for c in range(tried):
+                loss = _loss(codes, space, first, last, work[CANDIDATES, c], least, cursor, work, right_of)
+                if loss < least:
+                    least, better = loss, work[CANDIDATES, c]
+        if better > 0:
+            split = better
+            for i in range(first, last):
+                work[BEST, i] = work[PLACE, i] < better
     return split
 
 
@@ -246,29 +256,13 @@ def _order_codes(codes: Any, kind: int, first: int, last: int, j: int, work: Any
         for i in range(distinct):
             order[i] %= many
     else:
-        _ascending(order, distinct, hist)
+        sort_codes(order, distinct, hist)
     work[EDGES, 0] = 0
     for i in range(distinct):
         work[SLOT, order[i]] = i
         work[EDGES, i + 1] = work[EDGES, i] + hist[order[i]]
         hist[order[i]] = 0
     return distinct
-
-
-@njit(cache=True)
-def _ascending(order: Any, distinct: int, hist: Any) -> None:
-    """Sort the codes that occur; where they lie close together, by looking at all from the lowest to the highest."""
-    low, high = order[0], order[0]
-    for i in range(distinct):
-        low, high = min(low, order[i]), max(high, order[i])
-    if high - low > SCAN * distinct:
-        sort_ints(order, distinct)
-        return
-    found = 0
-    for c in range(low, high + 1):
-        if hist[c] > 0:
-            order[found] = c
-            found += 1
 
 
 @njit(cache=True)
@@ -356,17 +350,21 @@ def _candidates(
 
 
 @njit(cache=True)
-def _loss(codes: Any, space: Any, first: int, last: int, at: int, limit: float, cursor: Any, work: Any) -> float:
+def _loss(
+    codes: Any, space: Any, first: int, last: int, at: int, limit: float, cursor: Any, work: Any, right_of: Any
+) -> float:
     """People times loss when the rows placed before `at` are divided from the others; stops once above the limit."""
-    total = 0.0
+    total, place, right_side = 0.0, work[PLACE], right_of[first:last]
+    for i in range(last - first):
+        right_side[i] = -np.int32(place[first + i] >= at)
     for j in range(codes.shape[1]):
         low_left, low_right = np.int64(ABOVE_ALL), np.int64(ABOVE_ALL)
         high_left, high_right = np.int64(-1), np.int64(-1)
         left, right = np.int64(0), np.int64(0)
         if space.attribute[j, KIND] != SET:
-            low_left, high_left, low_right, high_right = _ends(codes, j, first, last, at, work)
+            low_left, high_left, low_right, high_right = _ends(codes[first:last, j], right_side)
         elif space.attribute[j, SIZE] <= WORD:
-            left, right = _few_codes(codes, j, first, last, at, work)
+            left, right = _few_codes(codes[first:last, j], right_side)
         else:
             left, right = _many_codes(codes, j, space.attribute[j, OFFSET], first, last, at, cursor, work)
         total += at * span_loss(space, j, low_left, high_left, left)
@@ -378,30 +376,69 @@ def _loss(codes: Any, space: Any, first: int, last: int, at: int, limit: float, 
 
 
 @njit(cache=True)
-def _ends(codes: Any, j: int, first: int, last: int, at: int, work: Any) -> tuple[int, int, int, int]:
-    """The lowest and highest code of attribute j on either side. Without a branch, so that it runs on vectors."""
-    place = work[PLACE]
-    low_left, low_right = np.int64(ABOVE_ALL), np.int64(ABOVE_ALL)
-    high_left, high_right = np.int64(-1), np.int64(-1)
-    for i in range(first, last):
-        c, goes = np.int64(codes[i, j]), place[i] < at
-        low_left = min(low_left, c if goes else np.int64(ABOVE_ALL))
-        high_left = max(high_left, c if goes else np.int64(-1))
-        low_right = min(low_right, np.int64(ABOVE_ALL) if goes else c)
-        high_right = max(high_right, np.int64(-1) if goes else c)
-    return low_left, high_left, low_right, high_right
+def _ends(column: Any, right_side: Any) -> tuple[int, int, int, int]:
+    """The lowest and highest code on either side. `right_side` has all bits of those on the right, and none of others:
+    or-ed to a code it makes the largest of all, unsigned, and -1, signed. No branch, so that it runs on vectors."""
+    low_left, low_right = np.uint32(ABOVE_ALL), np.uint32(ABOVE_ALL)
+    high_left, high_right = np.int32(-1), np.int32(-1)
+    for i in range(len(column)):
+        on_left, on_right = np.int32(column[i] | right_side[i]), np.int32(column[i] | ~right_side[i])
+        low_left, low_right = min(low_left, np.uint32(on_left)), min(low_right, np.uint32(on_right))
+        high_left, high_right = max(high_left, on_left), max(high_right, on_right)
+    return np.int64(low_left), np.int64(high_left), np.int64(low_right), np.int64(high_right)
 
 
 @njit(cache=True)
-def _few_codes(codes: Any, j: int, first: int, last: int, at: int, work: Any) -> tuple[int, int]:
+def _few_codes(column: Any, right_side: Any) -> tuple[int, int]:
     """How many different codes either side has, where all codes fit the bits of a word."""
-    place = work[PLACE]
     left, right = np.uint64(0), np.uint64(0)
-    for i in range(first, last):
-        bit = np.uint64(1) << np.uint64(codes[i, j])
-        left |= bit if place[i] < at else np.uint64(0)
-        right |= np.uint64(0) if place[i] < at else bit
+    for i in range(len(column)):
+        bit, on_right = np.uint64(1) << np.uint64(column[i]), np.uint64(np.int64(right_side[i]))
+        left |= bit & ~on_right
+        right |= bit & on_right
     return _bits(left), _bits(right)
+
+
+@njit(cache=True)
+def _losses(codes: Any, space: Any, first: int, last: int, tried: int, cursor: Any, work: Any, losses: Any) -> None:
+    """losses[c]: `_loss` of every candidate, which ascend, by one walk along the rows from either side."""
+    size, out = last - first, work[CANDIDATES]
+    _rows_by_place(first, last, work)
+    losses[:tried] = 0.0
+    for j in range(codes.shape[1]):
+        kind, few = space.attribute[j, KIND], space.attribute[j, SIZE] <= WORD
+        for side in range(2):  # those before the candidate, then the others
+            low, high, bits, distinct = np.int64(ABOVE_ALL), np.int64(-1), np.uint64(0), np.int64(0)
+            cursor[STAMP] += 1
+            done = 0
+            for i in range(tried):
+                c = i if side == 0 else tried - 1 - i
+                people = out[c] if side == 0 else size - out[c]
+                for r in range(done, people):
+                    code = np.int64(codes[work[BY_PLACE, r if side == 0 else size - 1 - r], j])
+                    if kind != SET:
+                        low, high = min(low, code), max(high, code)
+                    elif few:
+                        bits |= np.uint64(1) << np.uint64(code)
+                    elif work[SEEN_LEFT, space.attribute[j, OFFSET] + code] != cursor[STAMP]:
+                        work[SEEN_LEFT, space.attribute[j, OFFSET] + code] = cursor[STAMP]
+                        distinct += 1
+                done = people
+                if kind == SET and few:
+                    distinct = _bits(bits)
+                losses[c] += people * span_loss(space, j, low, high, distinct)
+
+
+@njit(cache=True)
+def _rows_by_place(first: int, last: int, work: Any) -> None:
+    """The rows of a node by their places: nobody asks for values in that order any more."""
+    place, taken, ordered = work[PLACE], work[SPARE], work[BY_PLACE]
+    for r in range(last - first):
+        taken[r] = 0
+    for i in range(first, last):
+        at = place[i]
+        ordered[at + taken[at]] = i
+        taken[at] += 1
 
 
 @njit(cache=True)

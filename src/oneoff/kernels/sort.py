@@ -6,7 +6,9 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["order_within", "sort_ints"]
+__all__ = ["order_within", "sort_codes", "sort_ints"]
+
+_SCANNED = 16  # codes that are looked at in the time it takes to sort one
 
 
 @njit(cache=True)
@@ -28,6 +30,23 @@ def sort_ints(a: Any, n: int) -> None:
         a[0] = a[end]
         a[end] = x
         _sift(a, 0, end)
+
+
+@njit(cache=True)
+def sort_codes(codes: Any, n: int, count: Any) -> None:
+    """The same for the codes c that occur, count[c] times each: where they lie close together, by looking at all from
+    the lowest to the highest."""
+    low, high = codes[0], codes[0]
+    for i in range(n):
+        low, high = min(low, codes[i]), max(high, codes[i])
+    if high - low > _SCANNED * n:
+        sort_ints(codes, n)
+        return
+    found = 0
+    for c in range(low, high + 1):
+        if count[c] > 0:
+            codes[found] = c
+            found += 1
 
 
 @njit(cache=True)
