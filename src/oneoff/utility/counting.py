@@ -48,25 +48,32 @@ Below = Callable[[Ints], Block]
 
 def people_meant(codes: Codes, values: Codes, queries: Workload) -> Ints:
     """[query]: how many of these records have the quasi-identifiers asked for, and how many a wanted value as well."""
+    found, together = np.zeros((len(queries), 2), dtype=np.int64), list[Ints]()
+    for some, columns in _alike(queries):
+        if len(some) * len(values) < _FEW_LOOKS:
+            together.append(some)
+            continue
+        named = codes[:, columns]  # who looks the same in what is asked for is looked at once
+        classes = look_alikes([*named.T, values])
+        people, record = np.bincount(classes), np.empty(int(classes.max()) + 1, dtype=np.int64)
+        record[classes] = np.arange(len(values))
+        found[some] = _meant(named[record], values[record], people, columns, codes.shape[1], queries.take(some))
+    if together:
+        some, every = np.concatenate(together), list(range(codes.shape[1]))
+        one_each = np.ones(len(values), dtype=np.int64)
+        found[some] = _meant(codes, values, one_each, every, len(every), queries.take(some))
+    return found
+
+
+def _meant(named: Codes, values: Codes, people: Ints, columns: Sequence[int], every: int, queries: Workload) -> Ints:
+    """Of records with the codes of these columns, each of which stands for some people."""
     from oneoff.kernels.queries import records_meant
 
+    place = np.full(every + 1, -1)
+    place[list(columns)] = np.arange(len(columns))
+    asked, low, high, inside = queries.asked
     found = np.zeros((len(queries), 2), dtype=np.int64)
-    for some, columns in _alike(queries):
-        named = codes[:, columns]
-        if len(some) * len(values) < _FEW_LOOKS:
-            people, value = np.ones(len(values), dtype=np.int64), values
-        else:  # who looks the same in what is asked for is looked at once
-            classes = look_alikes([*named.T, values])
-            people, record = np.bincount(classes), np.empty(int(classes.max()) + 1, dtype=np.int64)
-            record[classes] = np.arange(len(values))
-            named, value = named[record], values[record]
-        part = queries.take(some)
-        place = np.full(codes.shape[1] + 1, -1)
-        place[columns] = np.arange(len(columns))
-        _, low, high, inside = part.asked
-        answers = np.zeros((len(some), 2), dtype=np.int64)
-        records_meant(_by_column(named), value, people, place[part.named], low, high, inside, answers)
-        found[some] = answers
+    records_meant(_by_column(named), values, people, place[asked], low, high, inside, found)
     return found
 
 
