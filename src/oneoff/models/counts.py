@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from oneoff.errors import BadValue
 from oneoff.table import Table
-from oneoff.table.arrays import Flags, Ints, offsets
+from oneoff.table.arrays import Flags, Ints, Ragged, offsets
 from oneoff.table.persons import persons_with_value
 
 __all__ = ["Counts", "CountsLike", "Prior", "PriorLike", "prior_of"]
@@ -83,6 +83,11 @@ class Counts:
     def owner(self) -> Ints:
         """The group of every entry."""
         return np.repeat(np.arange(self.groups), self.distinct)
+
+    def take(self, groups: Ints) -> Counts:
+        """Some of the groups, in this order."""
+        values, counts = Ragged(self.start, self.value).take(groups), Ragged(self.start, self.count).take(groups)
+        return Counts(values.start, values.items, counts.items)
 
     def any_by_group(self, flags: Flags) -> Flags:
         """Which groups have a flagged entry."""

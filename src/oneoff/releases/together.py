@@ -177,15 +177,16 @@ def _levels(quasi: Sequence[Attribute], tallies: ColumnTallies, rng: np.random.G
     """The cells in an order in which neighbours are together, then two, four and eight of them as one."""
     order, begins = _neighbours(quasi, tallies, rng)
     size = tallies.size[order].astype(np.float64)
+    taken = ColumnTallies(tuple(counts.take(order) for counts in tallies.columns), tallies.size[order], tallies.widths)
     shares = [
-        np.stack([tallies.people(j, _property(attribute, rng))[order] / size for _ in range(_PROPERTIES)], axis=1)
+        np.stack([taken.people(j, _property(attribute, rng)) / size for _ in range(_PROPERTIES)], axis=1)
         for j, attribute in enumerate(quasi)
     ]
     levels = [Level(size, shares, np.arange(len(size)))]
     for begin in begins:
         people = np.add.reduceat(size, begin)
-        taken = [np.add.reduceat(each * size[:, None], begin, axis=0) / people[:, None] for each in shares]
-        size, shares = people, taken
+        shares = [np.add.reduceat(each * size[:, None], begin, axis=0) / people[:, None] for each in shares]
+        size = people
         levels.append(Level(size, shares, begin))
     return levels
 
