@@ -8,7 +8,7 @@ a bucket to have its values with equal probabilities (section 3.2); the variance
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -65,8 +65,8 @@ class Bucketized(Exact):
         shares = self.shares
         return ValuesShown(self.bucket, shares.start, shares.value, shares.count / shares.size[shares.owner])
 
-    def public_files(self) -> dict[str, pyarrow.Table]:
-        return {"qit.parquet": self.to_arrow(), "sat.parquet": self.sensitive_table()}
+    def _tables(self) -> dict[str, Callable[[], pyarrow.Table]]:
+        return {"qit.parquet": self.to_arrow, "sat.parquet": self.sensitive_table}
 
     def _records(self) -> pyarrow.Table:
         """The published columns: quasi-identifiers and buckets."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -148,13 +148,9 @@ class Generalized(Published):
             columns[self.weights.name] = pa.array(self.weights.mean[self.box[some]])
         return pa.table(columns)
 
-    def public_files(self) -> dict[str, pyarrow.Table]:
-        return {"data.parquet": self.to_arrow(), **self._beside()}
-
     def in_stretches(self) -> dict[str, Iterator[pyarrow.Table]]:
         """Every record repeats the sets of its group, so that records take far more memory than groups."""
-        beside = {name: iter((frame,)) for name, frame in self._beside().items()}
-        return {"data.parquet": map(self._stretch, self._stretches()), **beside}
+        return {**super().in_stretches(), "data.parquet": map(self._stretch, self._stretches())}
 
     def _stretches(self) -> list[slice]:
         """Records that list so many values together; the last of them may be a few too many."""
@@ -163,12 +159,12 @@ class Generalized(Published):
         ends = [*np.flatnonzero(np.diff(before // _LISTED)) + 1, self.rows]
         return [slice(int(a), int(b)) for a, b in pairwise([0, *ends])]
 
-    def _beside(self) -> dict[str, pyarrow.Table]:
-        files = {}
+    def _tables(self) -> dict[str, Callable[[], pyarrow.Table]]:
+        files = super()._tables()
         if self.tallies is not None:
-            files["columns.parquet"] = tallies_table(self.tallies, self.quasi)
+            files["columns.parquet"] = partial(tallies_table, self.tallies, self.quasi)
         if self.plain is not None:
-            files["microdata.parquet"] = self.microdata()
+            files["microdata.parquet"] = self.microdata
         return files
 
     def _published_rows(self) -> pyarrow.Table | None:

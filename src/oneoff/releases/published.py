@@ -163,13 +163,17 @@ class Published(ABC):
         """What the file of a published table is called, or all pieces of it are."""
         return name
 
+    def _tables(self) -> dict[str, Callable[[], pyarrow.Table]]:
+        """What makes each published table, by the name of its file."""
+        return {"data.parquet": self.to_arrow}
+
     def public_files(self) -> dict[str, pyarrow.Table]:
         """The published tables by the name of their file."""
-        return {"data.parquet": self.to_arrow()}
+        return {name: make() for name, make in self._tables().items()}
 
     def in_stretches(self) -> dict[str, Iterator[pyarrow.Table]]:
-        """The same, some records at a time where all of them at once could fill the memory."""
-        return {name: iter((frame,)) for name, frame in self.public_files().items()}
+        """The same, each made when its turn comes, some records at a time where all could fill the memory."""
+        return {name: (table() for table in (make,)) for name, make in self._tables().items()}
 
     def as_text(self, frame: pyarrow.Table, name: str = "data.parquet", first: int = 0) -> pyarrow.Table:
         """The published table of that name, or its records from the `first` on, as it looks in a CSV file."""

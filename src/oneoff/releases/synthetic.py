@@ -7,7 +7,7 @@ network, the public domains and how epsilon was spent; all of it was chosen or d
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -75,8 +75,8 @@ class Synthetic(Exact):
         assert self.sensitive is not None
         return pa.table(self._quasi_columns() | {self.sensitive.name: shown(self.sensitive, self.values)})
 
-    def public_files(self) -> dict[str, pyarrow.Table]:
-        return {"microdata.parquet": self.to_arrow()}
+    def _tables(self) -> dict[str, Callable[[], pyarrow.Table]]:
+        return {"microdata.parquet": self.to_arrow}
 
     def describe_form(self) -> dict[str, Any]:
         network, names = self.network, [attribute.name for attribute in (*self.quasi, self.sensitive) if attribute]

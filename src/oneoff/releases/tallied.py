@@ -9,9 +9,9 @@ for each person, with the columns and types of the table, but no row is anybody'
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -201,12 +201,17 @@ class Tallied(Published):
         quasi = {a.name: (a, Exactly(self.codes[:, j])) for j, a in enumerate(self.quasi)}
         return {**quasi, self.sensitive.name: (self.sensitive, Exactly(self.values))}
 
-    def public_files(self) -> dict[str, pyarrow.Table]:
+    def _tables(self) -> dict[str, Callable[[], pyarrow.Table]]:
+        return {
+            "cells.parquet": self._cells_table,
+            "columns.parquet": partial(tallies_table, self.tallies, self.quasi),
+            "counts.parquet": self._counts_table,
+            "microdata.parquet": self.to_arrow,
+        }
+
+    def _cells_table(self) -> pyarrow.Table:
         import pyarrow as pa
 
-        from oneoff.releases.columns import shown
-
-        assert self.sensitive is not None
         cells: dict[str, Ints | Floats] = {
             "cell": np.arange(self.tallies.groups),
             "field": self.field,
@@ -214,18 +219,21 @@ class Tallied(Published):
         }
         if self.weights is not None:
             cells["weight"] = self.weights.mean
+        return pa.table(cells)
+
+    def _counts_table(self) -> pyarrow.Table:
+        import pyarrow as pa
+
+        from oneoff.releases.columns import shown
+
+        assert self.sensitive is not None
         field, value = entries(self.noisy)
         counts = {
             "field": pa.array(field),
             "value": shown(self.sensitive, value),
             "count": pa.array(self.noisy.ravel()),
         }
-        return {
-            "cells.parquet": pa.table(cells),
-            "columns.parquet": tallies_table(self.tallies, self.quasi),
-            "counts.parquet": pa.table(counts),
-            "microdata.parquet": self.to_arrow(),
-        }
+        return pa.table(counts)
 
     def describe_form(self) -> dict[str, Any]:
         return {

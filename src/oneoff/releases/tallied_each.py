@@ -8,10 +8,10 @@ epsilon of all: the counts of every column speak of a person.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -229,19 +229,22 @@ class TalliedEach(Published):
             columns[self.weights.name] = pa.array(weight)
         return pa.table(columns)
 
-    def public_files(self) -> dict[str, pyarrow.Table]:
+    def _tables(self) -> dict[str, Callable[[], pyarrow.Table]]:
+        return {
+            "cells.parquet": self._cells_table,
+            "columns.parquet": partial(tallies_table, self.tallies, self.quasi),
+            **{_file(i): partial(_counts_table, each) for i, each in enumerate(self.counted)},
+            "microdata.parquet": self.to_arrow,
+        }
+
+    def _cells_table(self) -> pyarrow.Table:
         import pyarrow as pa
 
         field_of: dict[str, Ints | Floats] = {_numbered("field", i): each.field for i, each in enumerate(self.counted)}
         cells = {"cell": np.arange(self.tallies.groups), **field_of, "people": self.tallies.size}
         if self.weights is not None:
             cells["weight"] = self.weights.mean
-        return {
-            "cells.parquet": pa.table(cells),
-            "columns.parquet": tallies_table(self.tallies, self.quasi),
-            **{_file(i): _counts_table(each) for i, each in enumerate(self.counted)},
-            "microdata.parquet": self.to_arrow(),
-        }
+        return pa.table(cells)
 
     def describe_form(self) -> dict[str, Any]:
         return {
