@@ -78,3 +78,11 @@ def test_a_store_that_refuses_a_file_has_no_release(store: Objects, rows: str) -
     assert made.status != 0
     assert "release.json is written last" in made.err
     assert MANIFEST not in store.objects
+
+
+def test_what_hadoop_lacks_is_said(rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JAVA_HOME", "HADOOP_HOME", "ARROW_LIBHDFS_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    made = command("anonymize", rows, *ROLES, "--out", "hdfs://nowhere.invalid:9000/study")
+    assert made.status != 0
+    assert "libhdfs" in made.err
