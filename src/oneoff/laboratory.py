@@ -17,7 +17,7 @@ from oneoff.audit.attacks.beside import known_too, left_to_guess, seen_knowing
 from oneoff.audit.attacks.catalog import ATTACKS, Procedure, procedure, refuse_unknown
 from oneoff.catalog import METHODS
 from oneoff.errors import BadValue, UnreadableFile, listing
-from oneoff.job import original_of
+from oneoff.job import Job, original_of
 from oneoff.larger.drawing import drawn_people
 from oneoff.larger.steward import beside_table
 from oneoff.releases import InParts, Published
@@ -193,12 +193,36 @@ def attack(
         table = release.people_in(original)
         outside = release.held_out_of(original) if control is None else control
         _refuse_strangers(release, table)
-    scenes = {
-        name: replace(scene, most=most, seed=seed)
-        for name, scene in _scenes(release, table, who, outside, earlier, options).items()
+    scenes = _scenes(release, table, who, outside, earlier, options)
+    tried = {
+        name: _tried(replace(scene, most=most, seed=seed), chosen, name if table.besides else "")
+        for name, scene in scenes.items()
     }
-    tried = {name: _tried(scene, chosen, name if table.besides else "") for name, scene in scenes.items()}
     return _together(who, tried) if table.besides else next(iter(tried.values()))
+
+
+def _attack_parts(
+    release: InParts, job: Job | None, attacks: Sequence[str] | None, control: str | None, who: Attacker,
+    earlier: Path | None, given: Mapping[str, Any], most: int = MOST_PEOPLE, seed: int = 0, **options: Any,
+) -> Attacked:  # fmt: skip
+    """The same for a release in parts: people who are drawn, and what it shows of them and of others."""
+    chosen = [procedure(name) for name in attacks or ATTACKS]
+    refuse_unknown(options, chosen)
+    if earlier is not None:
+        raise BadValue(
+            "a release in parts is not compared with an earlier one: only some of its people are looked at",
+            allowed="no --earlier; or oneoff.attack(release.whole(), table, earlier=...), where all of it fits",
+            got=str(earlier),
+        )
+    drawn = drawn_people(release, job, most, seed)
+    said = f"This attack looked at {drawn.said} (seed {seed})."
+    if drawn.table is None:
+        found = _without_original(drawn.release, chosen, who)
+    else:
+        others = None if control is None else read_table(control, **_roles(drawn.table, given))
+        (scene,) = _scenes(drawn.release, drawn.table, who, others, None, options).values()
+        found = _tried(replace(scene, most=most, seed=seed, everybody=release.rows), chosen, "")
+    return replace(found, remarks=(said, *found.remarks))
 
 
 def _tried(scene: Scene, chosen: Sequence[Procedure], column: str) -> Attacked:
@@ -327,22 +351,17 @@ def attack_files(
     given = {name: value for name, value in (reading or {}).items() if value}
     if not is_url(path) and not Path(path).exists():
         raise UnreadableFile("there is nothing to attack", allowed="a release folder or a file", got=str(path))
-    said: tuple[str, ...] = ()
     release = _loaded(path)
     if isinstance(release, InParts):
-        drawn = drawn_people(
-            release, beside_table(Path(path), release, original, given), options.get("most", MOST_PEOPLE),
-            options.get("seed", 0),
-        )  # fmt: skip
-        release, table, said = drawn.release, drawn.table, (f"This attack {drawn.said}.",)
-    elif isinstance(release, Published):
+        job = beside_table(Path(path), release, original, given)
+        return _attack_parts(release, job, attacks, control, attacker or Attacker(), earlier, given, **options)
+    if isinstance(release, Published):
         table = original_of(Path(path), release, original, given)
     else:
         release, table = str(path), None if original is None else _read(original, given)
     others = None if control is None or table is None else read_table(control, **_roles(table, given))
     before = None if earlier is None else load_release(earlier, private=True)
-    found = attack(release, table, attacks, control=others, attacker=attacker, earlier=before, **options)
-    return replace(found, remarks=(*said, *found.remarks))
+    return attack(release, table, attacks, control=others, attacker=attacker, earlier=before, **options)
 
 
 def _read(original: str, given: Mapping[str, Any]) -> Table:

@@ -53,8 +53,17 @@ def test_a_damaged_row_group_is_named(tmp_path: Path) -> None:
     content = bytearray(damaged.read_bytes())
     content[200:260] = bytes(60)
     damaged.write_bytes(content)
-    with engine("local", Workers(2)) as running, pytest.raises(UnreadableFile, match=r"part-001\.parquet"):
+    with engine("local", Workers(2)) as running, pytest.raises(UnreadableFile, match=r"part-001.*groups 0 to 6"):
         running.reduce(running.select(running.open(folder, TextFormat()), ["x", "y"]), sums.total, sums.add)
+
+
+def test_one_damaged_row_group_is_named_alone(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": np.arange(1000)}), tmp_path / "0.parquet")
+    content = bytearray((tmp_path / "0.parquet").read_bytes())
+    content[4:60] = bytes(56)
+    (tmp_path / "0.parquet").write_bytes(content)
+    with engine("local", Workers(1)) as running, pytest.raises(UnreadableFile, match=r"0\.parquet.*\(row group 0\)"):
+        running.reduce(running.select(running.open(tmp_path, TextFormat()), ["x"]), sums.total, sums.add)
 
 
 def test_a_file_that_changes_is_noticed(tmp_path: Path) -> None:

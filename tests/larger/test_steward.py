@@ -223,12 +223,12 @@ def test_a_table_as_text_is_read_as_it_was(tmp_path: Path) -> None:
 # --- attacks
 
 
-def test_attacks_look_at_parts_that_are_drawn(kind: str, releases: dict[str, Path], original: Path) -> None:
-    found = attack_files(releases[kind], str(original), ["learned", "skewness"], most=600, seed=3)
+def test_attacks_look_at_people_that_are_drawn(kind: str, releases: dict[str, Path], original: Path) -> None:
+    found = attack_files(releases[kind], str(original), ["learned", "skewness"], most=60, seed=3)
     said = found.remarks[0]
-    assert re.search(r"looked at [0-9,]+ of 2,500 people, in [1-3] of [4-9] parts", said), said
+    assert re.search(r"looked at [0-9]+ of 2,500 people, .* of [4-9] of [4-9] parts", said), said
     assert found.findings
-    again = attack_files(releases[kind], str(original), ["learned", "skewness"], most=600, seed=3)
+    again = attack_files(releases[kind], str(original), ["learned", "skewness"], most=60, seed=3)
     assert found.as_dict() == again.as_dict()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ from oneoff.releases.private import Places
 from oneoff.table import Table
 from oneoff.table.arrays import Ints
 
-__all__ = ["Beside", "Looked", "look_beside"]
+__all__ = ["Beside", "Looked", "look_beside", "people_beside"]
 
 R = TypeVar("R")
 _NAMED = 3  # problems with single rows that are named
@@ -97,10 +97,40 @@ class Looking(Generic[R]):
         assert places is not None
         order, missing = _in_order(places, rows)
         if missing:
-            problem = f"{missing:,} of its people have no row in the table"
-            return Looked(number, self.look(self.release.part(number), None), problem)
+            return self.lacking(number, missing)
         table = self.header.table_of(rows.take(pa.array(order)))
         return Looked(number, self.look(self.release.steward_part(number, places), table))
+
+    def lacking(self, number: int, missing: int) -> Looked[R]:
+        """A part without the rows of its people, because some of them are not in the table."""
+        return Looked(number, self.look(self.release.part(number), None), _lack(missing))
+
+
+@dataclass(frozen=True, eq=False)
+class Taking:
+    """Takes the rows of some people of a part.
+
+    people   [part]: which, by their places in its links
+    """
+
+    release: InParts
+    header: Header
+    people: Mapping[int, Ints]
+
+    def __call__(self, number: int, rows: pa.Table) -> Looked[Table | None]:
+        places = self.release.places(number)
+        assert places is not None
+        order, missing = _in_order(places, rows)
+        if missing:
+            return self.lacking(number, missing)
+        return Looked(number, self.header.table_of(rows.take(pa.array(order[self.people[number]]))))
+
+    def lacking(self, number: int, missing: int) -> Looked[Table | None]:
+        return Looked(number, None, _lack(missing))
+
+
+def _lack(people: int) -> str:
+    return f"{people:,} of its people have no row in the table"
 
 
 def _in_order(places: Places, rows: pa.Table) -> tuple[Ints, int]:
@@ -117,21 +147,28 @@ def _in_order(places: Places, rows: pa.Table) -> tuple[Ints, int]:
 
 
 def look_beside(
-    release: InParts,
-    job: Job,
-    look: Callable[[Published, Table | None], R],
-    workers: Workers | None = None,
-    wanted: Sequence[int] | None = None,
+    release: InParts, job: Job, look: Callable[[Published, Table | None], R], workers: Workers | None = None
 ) -> Beside[R]:
     """Look at every part beside the rows of its people, in worker processes.
 
-    job      where the table is and how to read it
-    wanted   some of the parts
+    job   where the table is and how to read it
     """
-    numbers = range(release.parts) if wanted is None else wanted
+    return _beside(
+        release, job, lambda header: Looking(release, header, look), workers or Workers(), range(release.parts)
+    )
+
+
+def people_beside(release: InParts, job: Job, people: Mapping[int, Ints]) -> Beside[Table | None]:
+    """The rows of some people of some parts; people: [part], their places in its links."""
+    return _beside(release, job, lambda header: Taking(release, header, people), Workers(), sorted(people))
+
+
+def _beside(
+    release: InParts, job: Job, looking: Callable[[Header], Any], workers: Workers, numbers: Sequence[int]
+) -> Beside[Any]:
     given = Reading({name: getattr(job, name) for name in _ROLES} | {"rows_are_people": True})
     text = TextFormat(job.encoding, job.delimiter, tuple(job.na), job.decimal)
-    with engine("local", workers or Workers()) as running, _scratch(workers) as folder:
+    with engine("local", workers) as running, _scratch(workers) as folder:
         frame = running.open(job.input, text)
         _refuse_other_files(release, frame.files)
         header = header_of(running, frame, given)
@@ -141,27 +178,24 @@ def look_beside(
         stray = running.reduce(coded, Stray(assigned), int.__add__)
         if stray:
             problems = (*problems, f"{stray:,} rows of the table have no record in any part")
-        parts = _looked(running, coded, assigned, Looking(release, header, look), numbers)
+        parts = _looked(running, coded, assigned, looking(header), numbers)
     problems = (*problems, *(f"part {each.part:05}: {each.problem}" for each in parts if each.problem))
     return Beside(header, tuple(parts), problems)
 
 
 def _looked(
-    running: Engine, coded: Any, assigned: Assigned, looking: Looking[R], numbers: Sequence[int]
-) -> list[Looked[R]]:
+    running: Engine, coded: Any, assigned: Assigned, looking: Looking[R] | Taking, numbers: Sequence[int]
+) -> list[Looked[Any]]:
     """Every part, those, too, of which no row is in the table."""
-    found = dict(running.blocks(coded, assigned, looking, wanted=numbers))
+    found: dict[int, Looked[Any]] = dict(running.blocks(coded, assigned, looking, wanted=numbers))
     for number in set(numbers) - found.keys():
-        part = looking.release.part(number)
-        found[number] = Looked(
-            number, looking.look(part, None), f"{part.rows:,} of its people have no row in the table"
-        )
+        found[number] = looking.lacking(number, int(looking.release.described["parts"][number]["rows"]))
     return [found[number] for number in numbers]
 
 
 @contextmanager
-def _scratch(workers: Workers | None) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="oneoff-", dir=None if workers is None else workers.scratch) as folder:
+def _scratch(workers: Workers) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="oneoff-", dir=workers.scratch) as folder:
         yield Path(folder)
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from oneoff.releases.features import Columns
     from oneoff.releases.part_files import PartFiles
+    from oneoff.releases.thinned import Kept
 
 __all__ = ["InParts", "load_parts", "parts_over"]
 
@@ -163,6 +164,10 @@ class InParts(Published):
     def some(self, numbers: Sequence[int]) -> Published:
         """Some parts as one release, with the prior of all."""
         return self.files.some(numbers, self._values, self.error_of_all)
+
+    def thinned(self, kept: Mapping[int, Kept]) -> Published:
+        """Some groups of some parts as one release, with the prior of all."""
+        return self.files.thinned(kept, self._values, self.error_of_all)
 
     @property
     def _values(self) -> dict[str, npt.NDArray[Any]]:

@@ -24,6 +24,7 @@ from oneoff.releases.parts import (
 )
 from oneoff.releases.private import UNFIT
 from oneoff.releases.published import Published
+from oneoff.releases.thinned import Kept, described_thinned, thinned
 from oneoff.table import Attribute
 from oneoff.table.arrays import Floats, Ints
 from oneoff.table.parquet import read_parquet, unpacked_bytes
@@ -87,6 +88,27 @@ class PartFiles:
             return part_of_release(described, self._frames(numbers), values, error)
         except (*UNFIT, pa.ArrowException) as problem:
             raise self.damaged("some parts together", problem) from problem
+
+    def thinned(
+        self, kept: Mapping[int, Kept], values: Mapping[str, npt.NDArray[Any]], error: Floats | None
+    ) -> Published:
+        """Some groups of some parts as one, with the prior of all."""
+        try:
+            described = described_thinned(self.described, sorted(kept), kept)
+            return part_of_release(described, self._thin_frames(described, kept), values, error, compare=False)
+        except (*UNFIT, pa.ArrowException) as problem:
+            raise self.damaged("some parts together", problem) from problem
+
+    def _thin_frames(self, described: Mapping[str, Any], kept: Mapping[int, Kept]) -> dict[str, pa.Table]:
+        pieces: dict[str, list[pa.Table]] = {name: [] for name in described["files"]}
+        first, before = people_before(self.described), 0
+        for part in sorted(kept):
+            has = self.described["parts"][part]
+            for name, some in pieces.items():
+                frame = from_numbers(name, self._frame(name, part), int(first[part]), has, {})
+                some.append(thinned(name, frame, kept[part], before))
+            before += int(kept[part].groups.sum())
+        return {name: pa.concat_tables(some) for name, some in pieces.items()}
 
     def _frames(self, numbers: Sequence[int]) -> dict[str, pa.Table]:
         """The pieces of parts one after the other, with numbers of groups that go on from one to the next."""

@@ -24,6 +24,7 @@ __all__ = ["copied", "half_in", "is_store", "landing", "refuse_existing_in"]
 
 _STORE = re.compile(r"[a-z][a-z0-9+.-]+://")
 _SAME = {"s3a": "s3", "s3n": "s3", "abfss": "abfs"}  # names that Spark has for them
+_HADOOP = "Hadoop's own library is needed, libhdfs: JAVA_HOME, HADOOP_HOME and CLASSPATH in the environment say where"
 _MANIFEST = "public/release.json"
 _TOGETHER = 8  # files that are copied at the same time
 _CHUNK = 1 << 23
@@ -120,9 +121,11 @@ def _opened(place: str) -> tuple[Any, str]:
     except (OSError, ValueError, ImportError) as error:
         raise BadValue(
             f"{without_credentials(place)!r} is no place for a release",
-            allowed="a folder, or an address such as s3://bucket/folder, gs://bucket/folder, abfs://container/folder",
+            allowed="a folder, or an address such as s3://bucket/folder, gs://bucket/folder, abfs://container/folder, hdfs://host/folder",
             got=without_credentials(str(error).partition("\n")[0])[:200],
-            hint="how to sign in is taken from the environment, as its own tools take it",
+            hint=_HADOOP
+            if scheme == "hdfs"
+            else "how to sign in is taken from the environment, as its own tools take it",
         ) from None
     return files, path.rstrip("/")
 

@@ -292,7 +292,10 @@ def _placed(batch: pa.RecordBatch, file: int, first: int) -> pa.RecordBatch:
 
 def _unreadable(path: Path, stretch: Stretch | None, error: Exception) -> OneoffError:
     groups = () if stretch is None else stretch.groups
-    where = f" (row groups {groups[0]} to {groups[-1]})" if groups else ""
+    several = (
+        f"row groups {groups[0]} to {groups[-1]}" if len(groups) > 1 else f"row group {groups[0]}" if groups else ""
+    )
+    where = f" ({several})" if several else ""
     return UnreadableFile(
         f"{str(path)!r} cannot be read{where}",
         allowed="whole Parquet or text files",

@@ -86,6 +86,7 @@ class Scene:
     release   None for a file of another tool
     earlier   another release of the same people, where there is one
     most      how many people are guessed about at most, or rows where people have several
+    everybody how many people the release is about, where those of the table are some of them
     options   of single attacks, such as {"model": "trees"}
     """
 
@@ -97,6 +98,7 @@ class Scene:
     earlier: Published | None = None
     most: int = MOST_PEOPLE
     seed: int = 0
+    everybody: int | None = None
     options: Mapping[str, Any] | None = None
 
     def option(self, name: str, default: Any) -> Any:
@@ -105,6 +107,11 @@ class Scene:
     def rng(self) -> np.random.Generator:
         """The same draws on every run: which people are looked at is no secret."""
         return np.random.default_rng(self.seed)
+
+    @property
+    def people(self) -> int:
+        """How many people the release is about."""
+        return self.table.people if self.everybody is None else self.everybody
 
     @cached_property
     def columns(self) -> tuple[int, ...]:

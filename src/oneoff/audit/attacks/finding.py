@@ -241,7 +241,7 @@ def compared(scene: Scene, attack: str, claim: str, inside: Guesses, outside: Gu
     baseline = inside.rate_of(inside.true == common).share
     warnings = tuple(more.pop("warnings", ()))
     finding = Finding(
-        attack, claim, inside, outside, baseline, scene.table.people, scene.view.sensitive, warnings=warnings, **more
+        attack, claim, inside, outside, baseline, scene.people, scene.view.sensitive, warnings=warnings, **more
     )
     return _warned(finding, scene)
 

@@ -47,7 +47,7 @@ def linking(scene: Scene) -> Finding:
         guesses,
         None,
         guesses.rate_of(_of_all(scene, rows)).share,
-        scene.table.people,
+        scene.people,
         None,
         baseline_is="picking any record",
         figures=figures,
@@ -59,7 +59,7 @@ def _of_all(scene: Scene, rows: Ints) -> Floats:
     """The part of all records that are those of whoever has the row."""
     person = scene.table.person
     many = np.ones(len(rows)) if person is None else np.bincount(person)[person[rows]]
-    return np.asarray(many / scene.table.rows)
+    return np.asarray(many / (scene.table.rows if scene.everybody is None else scene.everybody))
 
 
 def _own_records(scene: Scene, rows: Ints) -> Floats:
@@ -89,7 +89,12 @@ def _found(scene: Scene, rows: Ints) -> tuple[Ints, Ints, Floats, tuple[str, ...
 
 def _prunable(scene: Scene) -> bool:
     """All people are looked at, and whose record is whose is known for one way to give everybody a record."""
-    return scene.release is not None and scene.release.links is not None and scene.table.rows <= scene.most
+    return (
+        scene.everybody is None
+        and scene.release is not None
+        and scene.release.links is not None
+        and scene.table.rows <= scene.most
+    )
 
 
 def _in_boxes(scene: Scene, release: Generalized, rows: Ints) -> tuple[Ints, Ints]:
