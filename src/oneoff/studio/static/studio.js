@@ -138,7 +138,7 @@ document.addEventListener("submit", async (event) => {
   if (form.dataset.busy) say(form.dataset.busy);
   if (!form.dataset.swap || form.method === "get") return;
   event.preventDefault();
-  const html = await ask(event.submitter?.formAction || form.action, sent(form, event.submitter)).catch(() => null);
+  const html = await ask(event.submitter?.getAttribute("formaction") || form.action, sent(form, event.submitter)).catch(() => null);
   const place = document.getElementById(form.dataset.swap);
   if (html === null || !place) return;
   const root = put(place, html, true);
