@@ -27,9 +27,9 @@ SEED = "20261119"
 SLOW = {"method": "packing", "option.packing.seconds": "60"}  # with so many people: something to watch, and to cancel
 HEIGHT = 900
 STEPS = (
-    "start", "choose", "table", "table-missing", "columns", "hierarchy", "hierarchy-tree", "promise", "promise-refused",
-    "method", "method-all", "run-before", "run-at-work", "run-cancelled", "run-done", "result", "result-beside",
-    "result-sweep", "handover", "handover-written",
+    "start", "choose", "table", "columns", "hierarchy", "hierarchy-tree", "promise", "promise-refused",
+    "method", "method-all", "run-before", "run-at-work", "run-cancelled", "run-done", "result",
+    "result-closer", "result-sweep", "handover", "handover-written",
 )  # fmt: skip
 RECIPIENT = ("about", "verified", "count", "count-answer", "cross-tabulate", "rows")
 
@@ -45,7 +45,20 @@ class Shown:
     most: int = 900
 
 
-OF_DOCS: dict[str, Shown] = {}
+OF_DOCS = {
+    "studio-start": Shown("start", most=800),
+    "studio-table": Shown("table", most=1150),
+    "studio-columns": Shown("columns", most=900),
+    "studio-tree": Shown("hierarchy-tree", bottom=".act"),
+    "studio-promise": Shown("promise", most=1080),
+    "studio-run": Shown("run-at-work", bottom="#runs", most=700),
+    "studio-result": Shown("result", bottom=".tiles"),
+    "studio-sweep": Shown("result-sweep", top="#studies article", bottom="#studies figure:first-of-type", most=900),
+    "studio-handover": Shown("handover", bottom=".two-cards"),
+    "studio-promise-phone": Shown("promise", width=390, most=1150),
+    "studio-verified": Shown("verified", bottom=".verdict"),
+    "studio-count": Shown("count-answer", most=760),
+}
 
 
 @dataclass
@@ -76,12 +89,14 @@ class Camera:
             self.page.emulate_media(color_scheme=scheme)
             for width in self.widths:
                 self.page.set_viewport_size({"width": width, "height": HEIGHT})
+                self.page.evaluate("scrollTo(0, 0)")
                 tail = "" if scheme == "light" else f"-{scheme}"
                 self._write(f"{name}-{width}{tail}.png", self.page.screenshot(full_page=True, animations="disabled"))
         self.page.emulate_media(color_scheme="light")
 
     def _take_part(self, file: str, shown: Shown) -> None:
         self.page.set_viewport_size({"width": shown.width, "height": HEIGHT})
+        self.page.evaluate("scrollTo(0, 0)")
         begin = self._edge(shown.top, "top", 0)
         end = min(self._edge(shown.bottom, "bottom", begin + shown.most), begin + shown.most)
         clip = {"x": 0, "y": begin, "width": shown.width, "height": end - begin}
@@ -185,9 +200,11 @@ def _promise(camera: Camera) -> None:
     page.click("text=Promise this")
     page.wait_for_selector("#complaints")
     camera.take("promise-refused")
+    page.goto(page.url)
     page.fill("#f-promise-k-anonymity", "10")
     page.fill("#f-promise-beta-likeness", "3")
-    page.wait_for_selector("#meaning code:has-text('k-anonymity:10')")
+    page.wait_for_selector("#meaning code:text-is('k-anonymity:10+beta-likeness:3')")
+    page.evaluate("document.activeElement.blur()")
     camera.take("promise")
     page.click("text=Promise this")
 
@@ -233,6 +250,8 @@ def _result(camera: Camera) -> None:
     page.wait_for_selector(".verdict")
     page.wait_for_selector("#beside table", timeout=60_000)
     camera.take("result")
+    page.evaluate("document.querySelectorAll('.closer').forEach((each) => { each.open = true; })")
+    camera.take("result-closer")
     page.click("text=Start the sweep")
     page.wait_for_selector("#studies .found", timeout=180_000)
     page.wait_for_selector("#studies img")

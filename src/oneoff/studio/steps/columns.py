@@ -66,13 +66,13 @@ class Column:
         """How its values may be read and blurred."""
         numbers = self.kind in ("integer", "decimal")
         dates = self.kind == "date"
-        first = "ranges of numbers: 30 to 39" if numbers else "ranges of dates" if dates else "several values together: {A, B}"
+        first = "ranges of numbers" if numbers else "ranges of dates" if dates else "sets of values"
         found = [("", first)]
-        found += [("categorical", "several values together: {A, B}")] if numbers or dates else []
-        found += [("numeric", "ranges of numbers: 30 to 39")] if not numbers else []
-        found += [("ordered", "ranges in an order: low to high")] if not numbers else []
+        found += [("categorical", "sets of values")] if numbers or dates else []
+        found += [("numeric", "ranges of numbers")] if not numbers else []
+        found += [("ordered", "ranges in an order")] if not numbers else []
         found += [(period, f"ranges of dates, by {period}") for period in PERIODS] if not numbers else []
-        return [*found, ("prefix", "first characters of codes: 80…"), ("hierarchy", "along a hierarchy, a tree")]
+        return [*found, ("prefix", "first characters of codes"), ("hierarchy", "along a hierarchy (tree)")]
 
 
 # --- the page
