@@ -53,11 +53,12 @@ _FACTORS = ("10", "8", "6", "5", "4", "3", "2.5", "2", "1.5", "1", "0.75", "0.5"
 KINDS = (
     Kind("k-anonymity", "Nobody stands out",
          "Everybody looks like several others in what is handed out, so nobody can be pointed at.",
-         "People who look alike, at least", ("2", "3", "4", "5", "7", "10", "12", "15", "20", "25", "30", "50", "75", "100", "200", "500"),
+         "People who look alike, at least",
+         ("2", "3", "4", "5", "7", "10", "12", "15", "20", "25", "30", "50", "75", "100", "200", "500"),
          "10", common=True, larger_is_safer=True, of_values=False),
     Kind("beta-likeness", "Nobody learns much more about you than about anybody",
-         "What is handed out makes no value of yours more than so many times more likely than it is of anybody: 3 means "
-         "at most 4 times as likely. Of common values less, so that nothing becomes certain.",
+         "What is handed out makes no value of yours more than so many times more likely than it is of anybody: 3 "
+         "means at most 4 times as likely. Of common values less, so that nothing becomes certain.",
          "Times more likely, at most (beta)", _FACTORS, "3", common=True),
     Kind("l-diversity", "Nobody can be sure",
          "Whoever guesses a value of yours is right at most once in so many times, whatever the value is.",
