@@ -47,9 +47,9 @@ class Shown:
 
 
 OF_DOCS = {
-    "studio-start": Shown("start", most=800),
+    "studio-start": Shown("start", bottom=".two"),
     "studio-table": Shown("table", most=1150),
-    "studio-columns": Shown("columns", most=900),
+    "studio-columns": Shown("columns", bottom=".column:nth-child(4)"),
     "studio-tree": Shown("hierarchy-tree", bottom=".act"),
     "studio-promise": Shown("promise", most=1080),
     "studio-run": Shown("run-at-work", bottom="#runs", most=700),
@@ -223,7 +223,7 @@ def _runs(camera: Camera) -> None:
     page.wait_for_selector("h1:has-text('Run it')")
     camera.take("run-before")
     page.click("text=Start the run")
-    page.wait_for_selector("progress")
+    page.wait_for_selector("#runs:has-text('Grouping people') progress[value]")
     camera.take("run-at-work")
     page.click("#cancel-001")
     page.wait_for_selector("article.run.cancelled")
