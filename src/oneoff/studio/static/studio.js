@@ -8,6 +8,11 @@
    form[data-sure="..."]   asks first
    [data-drop]             a place to drop a file on; it has an input of type file in it
    [data-slides="ID"]      a range that moves the number in #ID along data-stops; shown by the script, as it needs it
+   [data-secret]           a control whose text the browser is not to keep
+
+   What is typed and not sent yet is kept by the tab, so that a reload or a look elsewhere loses none of it: the text of text
+   fields, and which choices are made, never their labels, so that no value of a table is kept by the browser. It is put
+   back only where the page still says what it said then.
    All is asked from here with the header X-Studio: fragment. */
 "use strict";
 
@@ -113,6 +118,57 @@ const dropping = (place) => {
   input.addEventListener("change", () => input.files.length && input.form.requestSubmit());
 };
 
+const ticks = (control) => control.type === "checkbox" || control.type === "radio";
+const marks = (control, how) => [...control.options].map((each, n) => (each[how] ? n : "")).join(".");
+const stands = (control) =>
+  ticks(control) ? String(control.checked) : control.options ? marks(control, "selected") : control.value;
+const stood = (control) => {
+  if (ticks(control)) return String(control.defaultChecked);
+  if (!control.options) return control.defaultValue;
+  const told = marks(control, "defaultSelected");
+  return control.multiple || /\d/.test(told) ? told : `0${told}`; // without a word the first is chosen
+};
+const digest = (text) => [...text].reduce((sum, letter) => (Math.imul(sum, 31) + letter.codePointAt(0)) | 0, 7);
+const keepable = (form) => [...form.elements].filter((each) =>
+  each.name && !each.matches("[type=file], [type=hidden], [type=range], button, fieldset, [data-secret]"));
+const named = (form) => { // its controls by a name that says nothing of the table
+  const seen = new Map();
+  return keepable(form).map((each) => {
+    seen.set(each.name, (seen.get(each.name) || 0) + 1);
+    return [each, `${digest(each.name)} ${seen.get(each.name)}`];
+  });
+};
+const shelf = (form) => {
+  const alike = [...document.forms].filter((each) => each.getAttribute("action") === form.getAttribute("action"));
+  return `typed ${location.pathname}${location.search} ${form.getAttribute("action")} ${alike.indexOf(form)}`;
+};
+const kept = (form) => { try { return JSON.parse(sessionStorage.getItem(shelf(form))); } catch { return null; } };
+const forget = (form) => { try { sessionStorage.removeItem(shelf(form)); } catch { /* there is no shelf */ } };
+const keep = (form) => { // what is on the shelf of controls that are still to come stays there
+  const all = kept(form) || {};
+  named(form).forEach(([each, name]) => {
+    if (stands(each) === stood(each)) delete all[name];
+    else all[name] = [digest(stood(each)), stands(each)];
+  });
+  try { sessionStorage.setItem(shelf(form), JSON.stringify(all)); } catch { /* a full shelf keeps no more */ }
+};
+
+const putBack = (form) => {
+  const all = kept(form);
+  if (all) named(form).filter(([each]) => !each.dataset.back).forEach(([each, name]) => {
+    const [before, now] = all[name] || [];
+    each.dataset.back = "yes";
+    if (before !== digest(stood(each)) || now === stands(each)) return;
+    if (ticks(each)) each.checked = now === "true";
+    else if (each.options) [...each.options].forEach((one, n) => { one.selected = now.split(".")[n] === String(n); });
+    else each.value = now;
+    each.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  keepable(form).filter((each) => stands(each) !== stood(each)).forEach((each) => { // the browser puts some back by itself
+    for (let place = each.closest("details"); place; place = place.parentElement.closest("details")) place.open = true;
+  });
+};
+
 const begin = (root) => {
   const once = (selector, what) => root.querySelectorAll(selector).forEach((each) => {
     if (!each.dataset.begun) { each.dataset.begun = "yes"; what(each); }
@@ -120,6 +176,7 @@ const begin = (root) => {
   once("[data-poll]", poll);
   once("[data-drop]", dropping);
   once("[data-slides]", sliding);
+  [...document.forms].forEach(putBack);
   const wrong = document.getElementById("complaints");
   if (wrong && !wrong.dataset.seen) { wrong.dataset.seen = "yes"; wrong.focus(); }
 };
@@ -128,6 +185,7 @@ document.addEventListener("input", (event) => {
   if (event.target.dataset.slides) slide(event.target);
   const form = event.target.form;
   if (form && form.dataset.live) live(form);
+  if (form) keep(form);
 });
 document.addEventListener("change", (event) => {
   if (event.target.dataset.atOnce !== undefined && event.target.form) event.target.form.requestSubmit();
@@ -136,9 +194,10 @@ document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (form.dataset.sure && !confirm(form.dataset.sure)) return event.preventDefault();
   if (form.dataset.busy) say(form.dataset.busy);
+  forget(form); // from now on the page knows it
   if (!form.dataset.swap || form.method === "get") return;
   event.preventDefault();
-  const html = await ask(event.submitter?.formAction || form.action, sent(form, event.submitter)).catch(() => null);
+  const html = await ask(event.submitter?.getAttribute("formaction") || form.action, sent(form, event.submitter)).catch(() => null);
   const place = document.getElementById(form.dataset.swap);
   if (html === null || !place) return;
   const root = put(place, html, true);
