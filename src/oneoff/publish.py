@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from oneoff.job import Job
 
 __all__ = ["Order", "Outcome", "checked_seed", "foreseen_of", "ordered", "publish", "publish_job",
-           "refuse_unreachable", "strongest"]  # fmt: skip
+           "refuse_unreachable", "repeats", "strongest"]  # fmt: skip
 
 Plan = Partition | Links | Channel | Cover | Tally | Tallies | Network
 Report = Callable[[str, float], None]
@@ -457,6 +457,14 @@ def _generator(seed: int, table: Table) -> np.random.Generator:
 def checked_seed(seed: int) -> int:
     """A seed that randomness can be made of, or an error."""
     return whole_number(seed, "the seed", hint="None is for fresh randomness")
+
+
+def repeats(method: str, options: Mapping[str, Any], seeded: bool) -> bool:
+    """Does the seed in the private half, with the same job, make the same release of a table that fits in memory?
+
+    Not where noise came from the operating system, as it does unless somebody gives a seed, or where time ran out.
+    """
+    return (seeded or METHODS[method].form not in _SEEDED) and "seconds" not in options
 
 
 def checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
