@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
@@ -156,12 +158,12 @@ class Way:
         self.page.click("#will + p ~ form button")
         self.page.wait_for_selector(f"#run-{number:03}")
 
-    def cancel(self, number: int) -> None:
-        """In the middle of its work; then none of its processes is there."""
+    def cancel(self, number: int, at: str) -> None:
+        """When the page says this; then none of its processes is there."""
         page = self.page
         others = set(self.server.children())
         self.start(number)
-        page.wait_for_selector("#runs:has-text('Grouping people')", timeout=120_000)
+        page.wait_for_selector(f"#runs {at}")
         page.reload()
         page.wait_for_selector(f"#cancel-{number:03}")
         assert len(set(self.server.children()) - others) == 1
@@ -284,7 +286,7 @@ def to_a_result(way: Way) -> None:
     tab.good_to_use()
     page.click("text=Go on to the run")
     way.at("Run it")
-    way.cancel(1)
+    way.cancel(1, "p:has-text('Grouping people')")
     page.click("#again-001")
     way.choose_method("mondrian")
     page.click("text=Go on to the run")
@@ -331,3 +333,139 @@ def to_a_hand_over(way: Way) -> None:
     way.refused("#f-folder", "taken", "exists")
     way.refused("#f-folder", "../elsewhere", "outside the folders")
     way.stays("#f-folder", "handed", "Hand it over")
+
+
+def test_the_whole_way_on_adult(
+    browser: Any, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of people, by its path in another folder, with a seed: byte for byte what the command line makes of it."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    write_key(folder / "steward")
+    with serving(folder, "--folder", data_dir) as server, window(browser) as tab:
+        way, page = Way(tab, server), tab.page
+        page.goto(server.address)
+        way.begin()
+        page.fill("#f-input", str(data_dir / "adult.parquet"))
+        page.press("#f-input", "Enter")
+        page.wait_for_selector("#found:has-text('48,842 rows, 16 columns')")
+        page.wait_for_load_state()
+        page.check("[name=missing][value=drop]")
+        page.click("text=Go on to the columns")
+        way.say_roles(ADULT | dict.fromkeys(OTHERS, "none"))
+        way.make_tree("marital-status", ("Divorced", "Separated", "Widowed"), "was married")
+        page.click("text=Use it, back to the columns")
+        way.at("What is each column?")
+        page.click("text=Go on to the promise")
+        way.promise()
+        page.click("text=Promise this")
+        way.at("How it is done")
+        page.wait_for_selector("#f-method")
+        page.click("summary:has-text('More to choose')")
+        page.fill("#f-seed", "20261119")
+        page.click("text=Go on to the run")
+        way.at("Run it")
+        way.cancel(1, "progress")
+        way.start(2)
+        way.finish(2)
+        assert "45,222 people" in page.inner_text("article:has(#run-002)")
+        page.click("text=Change the method")
+        way.choose_method("mondrian")
+        page.click("text=Go on to the run")
+        way.at("Run it")
+        way.start(3)
+        way.finish(3)
+        page.click("#see-002")
+        way.at("What came of it")
+        page.wait_for_selector("#beside table")
+        page.click("text=Go on to hand it over")
+        way.at("Hand it over")
+        page.wait_for_selector("p:has-text('give the same release, byte by byte')")
+        page.click("summary:has-text('Sign it')")
+        page.fill("#f-key", "steward")
+        page.press("#f-key", "Enter")
+        page.wait_for_selector("text=Signed: the zip has")
+        handed_over(way, "handed", tmp_path, monkeypatch)
+
+
+def test_half_a_million_people(browser: Any, tmp_path: Path) -> None:
+    """Generated people, again and again."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    few = sample(5_000, seed=3).drop(["person"])
+    pyarrow.csv.write_csv(pa.concat_tables([few] * 100), folder / "many.csv")
+    with serving(folder, "many.csv") as server, window(browser) as tab:
+        way, page = Way(tab, server), tab.page
+        page.goto(server.address)
+        page.wait_for_selector("#found:has-text('500,000 rows, 8 columns')", timeout=60_000)
+        page.click("text=Go on to the columns")
+        way.at("What is each column?")
+        page.click("text=Go on to the promise")
+        way.promise()
+        page.click("text=Promise this")
+        way.choose_method("mondrian")
+        page.click("text=Go on to the run")
+        way.at("Run it")
+        way.start(1)
+        page.wait_for_selector("#runs progress")
+        page.click("nav >> text=Columns")  # while it is at work
+        way.at("What is each column?")
+        page.click("nav >> text=Run")
+        way.finish(1)
+        assert "500,000 people" in page.inner_text("article:has(#run-001)")
+        assert server.memory() < 400 << 20
+
+
+def test_two_sessions_and_several_tabs(browser: Any, server: Server, tmp_path: Path) -> None:
+    with window(browser) as one, window(browser) as other:
+        other.expected.append("404")
+        way = Way(one, server)
+        one.page.goto(server.address)
+        other.page.goto(server.address)
+        way.begin()
+        one.page.click("button:has-text('people.csv')")
+        one.page.wait_for_selector("#found details")
+        desk = one.page.url.removesuffix("/table")
+        other.page.goto(server.origin)
+        assert "people.csv" not in other.page.content(), "what others have on their desks is not listed"
+        for address in ("table", "columns", "run", "result", "handover", "handover/public.zip", "run/001/report"):
+            other.page.goto(f"{desk}/{address}")
+            assert "There is nothing here" in other.page.inner_text("main")
+            assert "people.csv" not in other.page.content()
+        second = Window(one.page.context.new_page())
+        too = Way(second, server)
+        second.page.goto(server.origin)
+        assert "people.csv" in second.page.inner_text(".desks"), "tabs of one session share its desks"
+        too.begin()
+        (tmp_path / "few.csv").write_text("age,sex,illness\n" + "30,F,flu\n31,M,cold\n" * 40)
+        second.page.set_input_files("input[type=file]", str(tmp_path / "few.csv"))
+        second.page.wait_for_selector("#found:has-text('80 rows')")
+        one.page.click("text=Go on to the columns")
+        second.page.click("text=Go on to the columns")
+        way.at("What is each column?")
+        too.at("What is each column?")
+        assert one.page.locator("li.column").count() == 9
+        assert second.page.locator("li.column").count() == 3
+        for each in (way, too):  # by turns
+            each.page.click("text=Go on to the promise")
+        for each, people in ((way, "20"), (too, "4")):
+            each.at("How much may anyone learn?")
+            each.page.fill("#f-promise-k-anonymity", people)
+            each.page.uncheck("#f-promise-beta-likeness-use")
+        for each in (way, too):
+            each.page.click("text=Promise this")
+            each.at("How it is done")
+        for each, people in ((way, "20"), (too, "4")):
+            each.page.wait_for_selector("#f-method")
+            each.page.click("text=Go on to the run")
+            each.at("Run it")
+            assert f"k-anonymity:{people}" in each.page.inner_text("section[aria-labelledby=will]")
+        third = one.page.context.new_page()  # the same desk once more: what one starts the other sees
+        third.goto(f"{desk}/run")
+        way.start(1)
+        third.reload()
+        third.wait_for_selector("#run-001:has-text('Done: the promise holds')", timeout=60_000)
+        way.finish(1)
+        too.page.reload()
+        assert "Nothing was run yet" in too.page.inner_text("#runs")
+        second.check()
