@@ -155,7 +155,7 @@ class Way:
         self.page.check(f"#f-method-{name}")
 
     def start(self, number: int) -> None:
-        self.page.click("#will + p ~ form button")
+        self.page.click("section[aria-labelledby=will] button")
         self.page.wait_for_selector(f"#run-{number:03}")
 
     def cancel(self, number: int, at: str) -> None:
