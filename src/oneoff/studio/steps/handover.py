@@ -103,7 +103,8 @@ def _shown(
     written: dict[str, Any] | None = None,
 ) -> Response:  # fmt: skip
     run = _chosen(request, desk)
-    values: dict[str, Any] = {"files": [], "signed": False, "job": "", "uploaded": False, "beside": []}
+    values: dict[str, Any] = {"files": [], "signed": False, "job": "", "uploaded": False, "beside": [],
+                              "repeats": False}
     if run is not None:
         public = run.out / "public"
         files = [(path.name, path.stat().st_size, _GUIDES.get(path.name, "")) for path in sorted(public.iterdir())]
@@ -113,6 +114,7 @@ def _shown(
             "job": _job_text(desk, run),
             "uploaded": _uploaded(desk, run.job()),
             "beside": list(_own_files(desk, run.job())),
+            "repeats": (run.result() or {}).get("repeats", False),
         }
     folder = str((typed or {}).get("folder") or _proposed(desk, run))
     return render(
