@@ -28,7 +28,7 @@ SLOW = {"method": "packing", "option.packing.seconds": "60"}  # with so many peo
 HEIGHT = 900
 PATIENCE = 240_000  # milliseconds; machines may be busy with other things
 STEPS = (
-    "start", "choose", "table", "columns", "hierarchy", "hierarchy-tree", "promise", "promise-refused",
+    "start", "choose", "table", "columns", "hierarchy", "hierarchy-tree", "promise-refused", "promise",
     "method", "method-all", "run-before", "run-at-work", "run-cancelled", "run-done", "result",
     "result-closer", "result-sweep", "handover", "handover-written",
 )  # fmt: skip
