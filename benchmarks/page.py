@@ -1,9 +1,9 @@
 """How quick the local page is, as whoever sits before it sees it: `python benchmarks/page.py`.
 
 A real page and a real browser (Debian's Chromium, by playwright), as in the tests: seconds from the start of `oneoff
-studio` to the first page, seconds to the preview of half a million rows, how long a click waits while two runs use both
-cores, and the memory of the page's process. page.md beside this file is written from that. Measure on a machine that does
-nothing else.
+studio` to the first page, seconds to the preview of half a million rows, how long a click waits while two runs use
+both cores, and the memory of the page's process. page.md beside this file is written from that. Measure on a machine
+that does nothing else.
 """
 
 from __future__ import annotations
@@ -48,18 +48,25 @@ class Figure:
         median, worst = statistics.median(self.found), max(self.found)
         number = "{:.0f}" if self.unit == "MB" else "{:.2f}"
         verdict = "kept" if (worst if self.unit == "MB" else median) <= self.most else "MISSED"
-        cells = (self.name, number.format(median), number.format(worst), f"{self.most:g} {self.unit}", verdict, self.about)
+        cells = (
+            self.name,
+            number.format(median),
+            number.format(worst),
+            f"{self.most:g} {self.unit}",
+            verdict,
+            self.about,
+        )
         return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="page-") as name, browser_of_tests() as browser:
-        folder = Path(name)
+        folder, above = Path(name), heading()
         write_tables(folder)
         figures = [first_page(folder, browser), *previews(folder, browser), *clicks(folder, browser)]
     lines = [figure.line() for figure in figures]
     print(*lines, sep="\n")
-    (HERE / "page.md").write_text(f"{heading()}\n{TABLE}\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    (HERE / "page.md").write_text(f"{above}\n{TABLE}\n" + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 def heading() -> str:
@@ -70,8 +77,8 @@ def heading() -> str:
 
 HEADING = """# The local page
 
-`python benchmarks/page.py` starts `oneoff studio`, opens it in Debian's Chromium and measures from outside. {model}, {cores}
-cores, load {load:.1f} at the end. The worst case decides about memory, the median about time.
+`python benchmarks/page.py` starts `oneoff studio`, opens it in Debian's Chromium and measures from outside. The worst
+case decides about memory, the median about time. {model}, {cores} cores; load average at the start {load:.1f}.
 """
 TABLE = """| what | median | worst | at most | | |
 | --- | --- | --- | --- | --- | --- |"""
@@ -121,7 +128,9 @@ def previews(folder: Path, browser: Any) -> Iterator[Figure]:
                 tab.page.wait_for_selector("#found details", timeout=120_000)
                 known.append(time.perf_counter() - begin)
         looked = statistics.median(known)
-        about = f"From a click on {words} of {MANY:,} rows to its first rows; all of it was looked at after {looked:.1f} s."
+        about = (
+            f"From a click on {words} of {MANY:,} rows to its first rows; all of it was looked at after {looked:.1f} s."
+        )
         yield Figure(f"preview, {words}", tuple(shown), 2, "s", about)
 
 
@@ -142,13 +151,13 @@ def clicks(folder: Path, browser: Any) -> Iterator[Figure]:
         assert before <= set(server.children()), "the runs were at work all the time"
         sliding = [slid(tab, number) for number in range(12, 22)]
         kept.append(server.memory())
-    share = f"while two runs use {os.cpu_count()} cores"
-    yield Figure("a click", tuple(waited), 0.2, "s",
-                 f"From a click on a step of a table of {MANY:,} rows until its page stands, {share}; {CLICKS} clicks.")  # fmt: skip
-    yield Figure("a slider", tuple(sliding), 0.5, "s",
-                 f"From a change of a promise until its meaning is told anew, {share}; 0.2 s of it the page waits for more.")  # fmt: skip
-    yield Figure("memory", tuple((size - idle) / MB for size in kept), 400, "MB",
-                 f"Of the page's process beyond the {idle / MB:.0f} MB it has when idle; runs are processes of their own.")  # fmt: skip
+    busy = f"while two runs use {os.cpu_count()} cores"
+    about = f"From a click on a step of a table of {MANY:,} rows until its page stands, {busy}; {CLICKS} clicks."
+    yield Figure("a click", tuple(waited), 0.2, "s", about)
+    about = f"From a change of a promise until its meaning is told anew, {busy}; 0.2 s of it the page waits for more."
+    yield Figure("a slider", tuple(sliding), 0.5, "s", about)
+    about = f"Of the page's process beyond the {idle / MB:.0f} MB it has when idle; runs are processes of their own."
+    yield Figure("memory", tuple((size - idle) / MB for size in kept), 400, "MB", about)
 
 
 def to_method(tab: Window, server: Server, file: str) -> None:

@@ -79,7 +79,7 @@ class Window:
         return found
 
     def good_to_use(self) -> None:
-        """By everybody: no width is too narrow, and neither a phone in the dark nor a screen in daylight keeps one out."""
+        """No width is too narrow, and neither a phone in the dark nor a screen in daylight keeps anybody out."""
         assert self.too_wide() == [], self.page.url
         before = self.page.viewport_size
         for width, scheme in ((1200, "light"), (390, "dark")):

@@ -1,5 +1,5 @@
-"""From a file to a release in somebody else's hands, in a browser: what is typed stays, what is wrong is told where it is
-wrong, what is cancelled stops, and what goes out is what the command line makes of the same job and seed."""
+"""From a file to a release in somebody else's hands, in a browser: what is typed stays, what is wrong is told where it
+is wrong, what is cancelled stops, and what goes out is what the command line makes of the same job and seed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,16 @@ PROMISE = "k-anonymity:10+beta-likeness:3"
 GROUPED = {"marital": ("Married, spouse absent", "Separated", "Divorced")}
 ADULT = {"age": "quasi", "workclass": "quasi", "education": "quasi", "marital-status": "quasi", "race": "quasi",
          "sex": "quasi", "native-country": "quasi", "occupation": "sensitive"}  # fmt: skip
-OTHERS = ("fnlwgt", "education-num", "relationship", "capital-gain", "capital-loss", "hours-per-week", "income", "split")
+OTHERS = (
+    "fnlwgt",
+    "education-num",
+    "relationship",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "income",
+    "split",
+)
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +167,7 @@ class Way:
         self.page.click("section[aria-labelledby=will] button")
         self.page.wait_for_selector(f"#run-{number:03}")
 
-    def cancel(self, number: int, at: str) -> None:
+    def cancel(self, number: int, at: str, *, looked_at: bool = False) -> None:
         """When the page says this; then none of its processes is there."""
         page = self.page
         others = set(self.server.children())
@@ -167,6 +176,8 @@ class Way:
         page.reload()
         page.wait_for_selector(f"#cancel-{number:03}")
         assert len(set(self.server.children()) - others) == 1
+        if looked_at:
+            self.tab.good_to_use()
         page.click(f"#cancel-{number:03}")
         page.wait_for_selector(f"#run-{number:03}:has-text('Cancelled; nothing is left of it')")
         assert set(self.server.children()) <= others
@@ -232,6 +243,7 @@ def to_a_promise(way: Way) -> None:
     page.wait_for_load_state()
     assert page.locator(".preview tbody tr").count() == 50
     way.refused("#f-encoding", "klingon", "unknown encoding", "utf-8")
+    assert tab.serious() == [], "a page with messages on it"
     page.fill("#f-encoding", "utf-8")
     way.stays("#f-na", "?", "people.csv")
     page.press("#f-na", "Enter")
@@ -263,7 +275,9 @@ def to_a_promise(way: Way) -> None:
     page.wait_for_selector('input[value="1:no more"]')
     page.click("text=Use it, back to the columns")
     way.at("What is each column?")
-    page.press("#f-per_person", "Enter") if page.is_visible("#f-per_person") else page.click("text=Go on to the promise")
+    page.press("#f-per_person", "Enter") if page.is_visible("#f-per_person") else page.click(
+        "text=Go on to the promise"
+    )
     way.promise()
     way.stays("#f-promise-k-anonymity", "12", "How much may anyone learn?")
     page.wait_for_selector("#meaning code:has-text('k-anonymity:12')")
@@ -272,7 +286,6 @@ def to_a_promise(way: Way) -> None:
     page.click("summary:has-text('Other promises')") if not page.is_visible("#f-guarantee") else None
     way.refused("#f-guarantee", "k-anonimity:10", "no promise called", "k-anonymity")
     page.fill("#f-guarantee", "")
-    tab.good_to_use()
     page.press("#f-guarantee", "Enter")
 
 
@@ -286,7 +299,7 @@ def to_a_result(way: Way) -> None:
     tab.good_to_use()
     page.click("text=Go on to the run")
     way.at("Run it")
-    way.cancel(1, "p:has-text('Grouping people')")
+    way.cancel(1, "p:has-text('Grouping people')", looked_at=True)
     page.click("#again-001")
     way.choose_method("mondrian")
     page.click("text=Go on to the run")
@@ -301,6 +314,10 @@ def to_a_result(way: Way) -> None:
     way.at("Run it")
     way.start(3)
     way.finish(3)
+    page.once("dialog", lambda asked: asked.accept())
+    page.click("#delete-001")
+    page.wait_for_selector("#run-001", state="detached")
+    assert page.locator("#runs article").count() == 2
     tab.good_to_use()
     page.click("#see-003")
     way.at("What came of it")
@@ -335,10 +352,8 @@ def to_a_hand_over(way: Way) -> None:
     way.stays("#f-folder", "handed", "Hand it over")
 
 
-def test_the_whole_way_on_adult(
-    browser: Any, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A table of people, by its path in another folder, with a seed: byte for byte what the command line makes of it."""
+def test_the_whole_way_on_adult(browser: Any, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """People by a path in another folder, with a seed: byte for byte what the command line makes of them."""
     folder = tmp_path / "work"
     folder.mkdir()
     write_key(folder / "steward")
@@ -456,8 +471,7 @@ def test_two_sessions_and_several_tabs(browser: Any, server: Server, tmp_path: P
             each.page.click("text=Promise this")
             each.at("How it is done")
         for each, people in ((way, "20"), (too, "4")):
-            each.page.wait_for_selector("#f-method")
-            each.page.click("text=Go on to the run")
+            each.page.click("nav >> text=Run")
             each.at("Run it")
             assert f"k-anonymity:{people}" in each.page.inner_text("section[aria-labelledby=will]")
         third = one.page.context.new_page()  # the same desk once more: what one starts the other sees

@@ -103,8 +103,14 @@ def _shown(
     written: dict[str, Any] | None = None,
 ) -> Response:  # fmt: skip
     run = _chosen(request, desk)
-    values: dict[str, Any] = {"files": [], "signed": False, "job": "", "uploaded": False, "beside": [],
-                              "repeats": False}
+    values: dict[str, Any] = {
+        "files": [],
+        "signed": False,
+        "job": "",
+        "uploaded": False,
+        "beside": [],
+        "repeats": False,
+    }
     if run is not None:
         public = run.out / "public"
         files = [(path.name, path.stat().st_size, _GUIDES.get(path.name, "")) for path in sorted(public.iterdir())]
