@@ -30,7 +30,7 @@ PATIENCE = 240_000  # milliseconds; machines may be busy with other things
 STEPS = (
     "start", "choose", "table", "columns", "hierarchy", "hierarchy-tree", "promise-refused", "promise",
     "method", "method-all", "run-before", "run-at-work", "run-cancelled", "run-done", "result",
-    "result-closer", "result-sweep", "handover", "handover-written",
+    "result-closer", "result-sweep", "handover", "handover-written", "desks",
 )  # fmt: skip
 RECIPIENT = ("about", "verified", "count", "count-answer", "cross-tabulate", "rows")
 
@@ -266,6 +266,9 @@ def _handover(camera: Camera, server: Server) -> None:
     page.click("text=Write it there")
     page.wait_for_selector("#written")
     camera.take("handover-written")
+    page.goto(server.origin)
+    page.wait_for_selector("h2:has-text('On your desk')")
+    camera.take("desks")
 
 
 def walk_recipient(camera: Camera, server: Server) -> None:
