@@ -212,6 +212,8 @@ def handed_over(way: Way, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         page.check("#f-table")
     page.click("text=Write it there")
     page.wait_for_selector(f"#written:has-text('{folder / name}')")
+    page.reload()
+    assert str(folder / name) in page.inner_text("#written")
     assert contents(folder / name / "public") == public
     job = way.download("text=Download job.toml", tmp_path).read_bytes()
     assert (folder / name / "private" / "job.toml").read_bytes() == job
@@ -347,6 +349,7 @@ def to_a_hand_over(way: Way) -> None:
     page.fill("#f-key", "steward")
     page.press("#f-key", "Enter")
     page.wait_for_selector("text=Signed: the zip has")
+    page.wait_for_load_state()
     way.refused("#f-folder", "taken", "exists")
     way.refused("#f-folder", "../elsewhere", "outside the folders")
     way.stays("#f-folder", "handed", "Hand it over")
