@@ -43,7 +43,7 @@ class Shown:
     width: int = 1200
     top: str = ""
     bottom: str = ""
-    most: int = 900
+    most: int = 1200
 
 
 OF_DOCS = {
@@ -51,7 +51,7 @@ OF_DOCS = {
     "studio-table": Shown("table", most=1150),
     "studio-columns": Shown("columns", bottom=".column:nth-child(4)"),
     "studio-tree": Shown("hierarchy-tree", bottom=".act"),
-    "studio-promise": Shown("promise", most=1080),
+    "studio-promise": Shown("promise", bottom=".promising"),
     "studio-run": Shown("run-at-work", bottom="#runs", most=700),
     "studio-result": Shown("result", bottom=".cards"),
     "studio-sweep": Shown("result-sweep", top="#studies article", bottom="#studies figure:first-of-type", most=900),
