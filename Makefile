@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast explore fuzz check docs bench scoreboard experiments constraints clean
+.PHONY: help setup demo test test-fast explore fuzz check docs screenshots bench scoreboard experiments constraints clean
 
 help: ## show this page
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ check: $(READY) ## ruff, mypy (strict), import-linter
 docs: $(READY) ## the documentation as a site in site/; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
+
+screenshots: $(READY) ## pictures of every step of `oneoff studio`, to build/screenshots; ARGS=--docs writes those of the docs
+	$(BIN)/python -m tests.studio.screenshots $(ARGS)
 
 bench: $(READY) ## measure speed, memory and loss; writes benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)

@@ -475,7 +475,7 @@ def test_a_hierarchy_that_misses_values(people: Path, tmp_path: Path) -> None:
     error = refusal(lambda: read(people, hierarchies={"sex": tmp_path / "sex.csv"}), errors.HierarchyError)
     assert (error.got, error.allowed) == ("M", "its 2 leaves: F, D")
     option = ("--hierarchy", f"sex={tmp_path / 'sex.csv'}")
-    assert_refused(anonymize(people, *option), "1 value(s) of the table are missing", "got:     M", "add a row")
+    assert_refused(anonymize(people, *option), "1 value(s) of 'sex' are missing", "got:     M", "add a row")
     (tmp_path / "sex.csv").write_text("F;a;*\nM;a;other\n")
     assert_refused(anonymize(people, *option), "not a tree")
     assert_refused(anonymize(people, "--hierarchy", f"sexx={tmp_path / 'sex.csv'}"), "did you mean 'sex'?")
@@ -568,6 +568,9 @@ JOB = 'input = "people.csv"\noutput = "out"\nguarantee = "k-anonymity:2"\nquasi 
         (JOB + "rows = 2.5\n", ("rows is not usable", "2.5")),
         (JOB + 'missing = "skip"\n', ("missing is not usable", "'skip'")),
         (JOB + "[options]\ncuts = 3\n", ("unknown kind of cuts", "3")),
+        (JOB + 'method = "packing"\n[options]\nseconds = "soon"\n',
+         ("the option 'seconds' of packing is not usable", "a number", "'soon'")),
+        (JOB + 'method = "packing"\n[options]\nsweeps = "2.5 or 3"\n', ("the option 'sweeps'", "a whole number")),
         (JOB + '[hierarchies]\nsex = "sex.csv"\n', ("sex.csv' cannot be read",)),
         (JOB.replace('input = "people.csv"\n', ""), ("input is missing",)),
         ('input = "people.csv', ("cannot be read", "TOML", "Unterminated string")),

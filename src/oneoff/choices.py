@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from oneoff.catalog import METHODS, RELEASES, Method
+from oneoff.errors import BadValue
 from oneoff.help import OPTIONS
 
-__all__ = ["Choice", "choices"]
+__all__ = ["Choice", "choices", "refuse_words"]
 
 _ENTRY = re.compile(r"(\w+(?:, \w+)*) {2,}(\S.*)")
 
@@ -47,6 +48,24 @@ def choices(name: str) -> tuple[Choice, ...]:
     for function in functions:
         said = _entries(function.__doc__ or "") | said
     return tuple(_choice(method, option, functions, said) for option in method.options)
+
+
+def refuse_words(name: str, options: Mapping[str, Any]) -> None:
+    """A word where the method of that name wants a number is refused here, before any work."""
+    for option, value in options.items():
+        wanted = _number_of(name, option) if isinstance(value, str) else ""
+        if wanted:
+            raise BadValue(f"the option {option!r} of {name} is not usable", allowed=wanted, got=repr(value))
+
+
+def _number_of(name: str, option: str) -> str:
+    """Which numbers an option may be; empty where it may be something else, too."""
+    function = next(each for each in _functions(METHODS[name]) if option in inspect.signature(each).parameters)
+    kind = get_type_hints(function).get(option)
+    kinds = set(get_args(kind) or (kind,)) - {type(None)}
+    if not kinds or not kinds <= {int, float, bool}:
+        return ""
+    return "true or false" if kinds == {bool} else "a number" if float in kinds else "a whole number"
 
 
 def _functions(method: Method) -> list[Callable[..., Any]]:

@@ -17,6 +17,7 @@ from oneoff.advice import many_categories, many_columns
 from oneoff.audit import Verdict, audit
 from oneoff.auto import choose, large_groups, many_values
 from oneoff.catalog import METHODS, RELEASES, Method
+from oneoff.choices import refuse_words
 from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files, public_pages
 from oneoff.models import Counts, Model, Prior, bound, by_column, parse, prior_of
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from oneoff.job import Job
 
 __all__ = ["Order", "Outcome", "checked_seed", "foreseen_of", "ordered", "publish", "publish_job",
-           "refuse_unreachable", "strongest"]  # fmt: skip
+           "refuse_unreachable", "repeats", "strongest"]  # fmt: skip
 
 Plan = Partition | Links | Channel | Cover | Tally | Tallies | Network
 Report = Callable[[str, float], None]
@@ -458,6 +459,14 @@ def checked_seed(seed: int) -> int:
     return whole_number(seed, "the seed", hint="None is for fresh randomness")
 
 
+def repeats(method: str, options: Mapping[str, Any], seeded: bool) -> bool:
+    """Does the seed in the private half, with the same job, make the same release of a table that fits in memory?
+
+    Not where noise came from the operating system, as it does unless somebody gives a seed, or where time ran out.
+    """
+    return (seeded or METHODS[method].form not in _SEEDED) and "seconds" not in options
+
+
 def checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options the method knows, with values it knows."""
     unknown = [name for name in options if name not in method.options]
@@ -471,7 +480,9 @@ def checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any
     for name, (what, known) in _FORMS.items():
         if options.get(name, known[0]) not in known:
             raise BadValue(f"unknown form for {what}", allowed=", ".join(known), got=repr(options[name]))
-    return {name: _value(value) for name, value in options.items()}
+    given = {name: _value(value) for name, value in options.items()}
+    refuse_words(method.name, given)
+    return given
 
 
 def _meant_option(name: str, method: Method) -> str:

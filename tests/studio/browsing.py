@@ -19,7 +19,7 @@ FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run",
 ]  # fmt: skip
-WIDTHS = (390, 1200)
+WIDTHS = (390, 1200, 2560)
 _SERIOUS = ("serious", "critical")
 
 
@@ -77,6 +77,17 @@ class Window:
                 found.append(width)
         self.page.set_viewport_size(before)
         return found
+
+    def good_to_use(self) -> None:
+        """No width is too narrow, and neither a phone in the dark nor a screen in daylight keeps anybody out."""
+        assert self.too_wide() == [], self.page.url
+        before = self.page.viewport_size
+        for width, scheme in ((1200, "light"), (390, "dark")):
+            self.page.set_viewport_size({"width": width, "height": 900})
+            self.page.emulate_media(color_scheme=scheme)
+            assert self.serious() == [], f"{self.page.url}, {width} pixels, {scheme}"
+        self.page.emulate_media(color_scheme="light")
+        self.page.set_viewport_size(before)
 
 
 @contextmanager

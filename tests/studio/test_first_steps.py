@@ -15,8 +15,6 @@ from tests.studio.test_steps import PEOPLE
 
 pytestmark = pytest.mark.slow
 
-WIDTHS = (390, 1200, 2560)
-
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -29,32 +27,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-def good_to_use(tab: Window) -> None:
-    assert tab.serious() == []
-    assert tab.too_wide(WIDTHS) == []
-    tab.page.emulate_media(color_scheme="dark")
-    assert [each for each in tab.serious() if "contrast" in each] == []
-    tab.page.emulate_media(color_scheme="light")
-
-
 def test_from_a_file_to_a_promise(tab: Window, server: Server) -> None:
     page = tab.page
     page.wait_for_selector("#found details")
     assert "240 rows, 5 columns" in page.inner_text("#found")
     assert page.inner_text("#live") == "240 rows and 5 columns were looked at"
-    good_to_use(tab)
+    tab.good_to_use()
     page.fill("#f-na", "?")  # doubtful texts are told, and the options are open then
     page.click("text=Read it this way")
     page.wait_for_selector(".none")  # shown as missing now
     page.wait_for_selector("legend:has-text('Values are missing in work (60)')")
-    good_to_use(tab)
+    tab.good_to_use()
     page.click("text=Go on to the columns")
     page.wait_for_selector("h1:has-text('What is each column?')")
-    good_to_use(tab)
+    tab.good_to_use()
     page.select_option("#f-reading-work", "hierarchy")
     page.click("button[name='tree.work']")
     page.wait_for_selector("h1:has-text('Hierarchy of work')")
-    good_to_use(tab)
+    tab.good_to_use()
     page.click("text=Begin with all values under one root")
     page.wait_for_selector("h2:has-text('The tree')")
     for value in ("local", "state"):
@@ -63,14 +53,14 @@ def test_from_a_file_to_a_promise(tab: Window, server: Server) -> None:
     page.keyboard.press("Enter")
     page.wait_for_selector("input[value='1:government']")
     assert "government 120" in " ".join(page.inner_text(".branches").split())
-    good_to_use(tab)
+    tab.good_to_use()
     page.click("text=Use it, back to the columns")
     assert page.input_value("#f-reading-work") == "hierarchy"
     page.reload()
     assert page.input_value("#f-reading-work") == "hierarchy"  # nothing is lost
     page.click("text=Go on to the promise")
     page.wait_for_selector("h1:has-text('How much may anyone learn?')")
-    good_to_use(tab)
+    tab.good_to_use()
     page.focus("[data-slides='f-promise-k-anonymity']")
     before = page.input_value("#f-promise-k-anonymity")
     page.keyboard.press("ArrowRight")
@@ -89,21 +79,6 @@ def test_from_a_file_to_a_promise(tab: Window, server: Server) -> None:
     assert page.input_value("#f-promise-k-anonymity") == "100"
 
 
-def test_a_wrong_input_is_found_by_keyboard(tab: Window) -> None:
-    page = tab.page
-    tab.expected.append("422")
-    page.wait_for_selector("#found details")
-    page.fill("#f-encoding", "klingon")
-    page.click("text=Read it this way")
-    page.wait_for_selector("#complaints:focus")
-    assert page.title().startswith("Please look")
-    assert tab.serious() == []
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**#f-encoding")
-    assert "unknown encoding" in page.inner_text("#f-encoding-complaint")
-
-
 def test_an_upload_is_kept_in_the_desks_folder_and_goes_with_it(browser: Any, server: Server, tmp_path: Path) -> None:
     file = tmp_path / "dropped.csv"
     file.write_bytes(("stadt;alter\n" + "Köln;1,5\n" * 40).encode("cp1252"))
@@ -114,7 +89,7 @@ def test_an_upload_is_kept_in_the_desks_folder_and_goes_with_it(browser: Any, se
         page.goto(server.origin)
         page.click("text=Begin with a table")
         page.wait_for_selector("h1:has-text('Which table?')")
-        good_to_use(tab)
+        tab.good_to_use()
         page.set_input_files("input[type=file]", str(file))
         page.wait_for_selector("h1:has-text('dropped.csv')")
         assert "semicolon between columns, decimal comma, cp1252" in page.inner_text("summary >> nth=0")
@@ -122,9 +97,9 @@ def test_an_upload_is_kept_in_the_desks_folder_and_goes_with_it(browser: Any, se
         page.wait_for_selector("#found details")
         page.goto(server.origin)
         page.click("[aria-label='Close dropped.csv and forget it']")
-        page.wait_for_selector("h1:has-text('Publish a table')")
+        page.wait_for_selector("[aria-label='Close dropped.csv and forget it']", state="detached")
         assert "dropped.csv" not in page.inner_text("main")
-        good_to_use(tab)
+        tab.good_to_use()
 
 
 def test_without_script_every_form_works(browser: Any, server: Server) -> None:

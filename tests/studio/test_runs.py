@@ -80,6 +80,7 @@ def test_a_run_writes_byte_for_byte_what_the_command_line_does(runs, people, tmp
         assert (run.out / "public" / name).read_bytes() == (tmp_path / "cli" / "public" / name).read_bytes(), name
     different = ("seconds", "out")
     own = run.result()["outcome"]
+    assert run.result()["repeats"]
     assert {k: v for k, v in own.items() if k not in different} == {
         k: v for k, v in cli.json.items() if k not in different
     }

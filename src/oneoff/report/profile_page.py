@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from oneoff.errors import listing
 from oneoff.report.text import grid
 from oneoff.table.classes import Risk
-from oneoff.table.profile import ClassSizes, ColumnProfile, Profile, QuasiProfile, SensitiveProfile
+
+if TYPE_CHECKING:
+    from oneoff.table.profile import ClassSizes, ColumnProfile, Profile, QuasiProfile, SensitiveProfile
 
 __all__ = ["profile_page"]
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oneoff import report
 from oneoff.errors import OneoffError
@@ -40,9 +41,30 @@ def create_app(
         Mount("/static", StaticFiles(directory=_HERE / "static")),
     ]
     routes = _for_stewards() if release is None else _for_recipients()
-    app = Starlette(routes=[*shared, *routes], exception_handlers={HTTPException: _not_there, OneoffError: _complained})
+    app = Starlette(
+        routes=[*shared, *routes], middleware=[Middleware(_Forms)],
+        exception_handlers={HTTPException: _not_there, OneoffError: _complained},
+    )  # fmt: skip
     app.state.desks, app.state.release, app.state.begin = desks, release, begin
     return Guard(app, token=token, port=port)
+
+
+class _Forms:
+    """Tells the script where a form leads to: a browser follows redirects by itself and says nothing of `#parts`."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def tell(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 303:
+                names = {b"location": b"x-studio-go"}
+                headers = [(names.get(name, name), value) for name, value in message["headers"]]
+                message = {**message, "status": 200, "headers": headers}
+            await send(message)
+
+        is_form = dict(scope["headers"]).get(b"x-studio") == b"form"
+        await self._app(scope, receive, tell if is_form else send)
 
 
 def _for_stewards() -> Sequence[BaseRoute]:

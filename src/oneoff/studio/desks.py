@@ -87,9 +87,10 @@ class Desk:
         """Keep what was found out about the table (plain values), until the table changes."""
         file = self.path("found", f"{name}.json")
         aside = file.with_suffix(".new")
-        aside.touch(mode=0o600)
-        aside.write_text(json.dumps(found), encoding="utf-8")
-        aside.replace(file)
+        with self.lock:  # two tabs may have asked
+            aside.touch(mode=0o600)
+            aside.write_text(json.dumps(found), encoding="utf-8")
+            aside.replace(file)
 
     def recall(self, name: str) -> Any:
         """What was kept under this name, or None."""

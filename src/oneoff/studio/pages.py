@@ -34,6 +34,7 @@ from oneoff.card import plain
 from oneoff.help import HELP
 from oneoff.studio.desks import Desk, Desks
 from oneoff.studio.draft import STEPS
+from oneoff.studio.words import in_the_page
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -108,6 +109,7 @@ def _templates() -> Environment:
     found.globals["help_of"] = help_of
     found.globals["dict_of"] = lambda rows: {row[0]: row[1] for row in rows}
     found.filters["cut"] = plain
+    found.filters["here"] = in_the_page
     found.filters["id"] = _id
     found.filters["number"] = lambda number: f"{number:,}"
     found.filters["percent"] = _percent

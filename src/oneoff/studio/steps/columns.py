@@ -66,13 +66,13 @@ class Column:
         """How its values may be read and blurred."""
         numbers = self.kind in ("integer", "decimal")
         dates = self.kind == "date"
-        first = "numbers: ranges" if numbers else "dates: ranges" if dates else "categories: sets of them"
+        first = "ranges of numbers" if numbers else "ranges of dates" if dates else "sets of values"
         found = [("", first)]
-        found += [("categorical", "categories: sets of them")] if numbers or dates else []
-        found += [("numeric", "numbers: ranges")] if not numbers else []
-        found += [("ordered", "categories with an order: ranges")] if not numbers else []
-        found += [(period, f"dates by {period}") for period in PERIODS] if not numbers else []
-        return [*found, ("prefix", "codes: their first characters"), ("hierarchy", "along a hierarchy")]
+        found += [("categorical", "sets of values")] if numbers or dates else []
+        found += [("numeric", "ranges of numbers")] if not numbers else []
+        found += [("ordered", "ranges in an order")] if not numbers else []
+        found += [(period, f"ranges of dates, by {period}") for period in PERIODS] if not numbers else []
+        return [*found, ("prefix", "first characters of codes"), ("hierarchy", "along a hierarchy (tree)")]
 
 
 # --- the page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import shlex
 import zipfile
@@ -20,13 +21,14 @@ from oneoff.job import Job
 from oneoff.releases.signature import SIGNATURE
 from oneoff.studio.desks import Desk
 from oneoff.studio.draft import Said, said
-from oneoff.studio.pages import desk_of, form_of, render
+from oneoff.studio.pages import desk_of, form_of, go_to, render
 from oneoff.studio.runs import Run
 from oneoff.studio.steps.run import latest, shown
 
 __all__ = ["routes"]
 
 _ALWAYS = (1980, 1, 1, 0, 0, 0)  # when something was published is nobody's business
+_WRITTEN = "written.json"  # beside run.json
 _GUIDES = {"README.md": "the guide for your recipients", "report.html": "the same as a page",
            "release.json": "what was promised, and what the columns mean", SIGNATURE: "your signature"}  # fmt: skip
 
@@ -79,9 +81,7 @@ def _job_text(desk: Desk, run: Run) -> str:
 
 
 def _quoted(text: str) -> str:
-    from json import dumps
-
-    return dumps(text, ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _command(folder: str) -> str:
@@ -99,11 +99,18 @@ async def _page(request: Request) -> Response:
 
 
 def _shown(
-    request: Request, desk: Desk, complaints: list[Said], status: int = 200, typed: dict[str, str] | None = None,
-    written: dict[str, Any] | None = None,
-) -> Response:  # fmt: skip
+    request: Request, desk: Desk, complaints: list[Said], status: int = 200, typed: dict[str, str] | None = None
+) -> Response:
     run = _chosen(request, desk)
-    values: dict[str, Any] = {"files": [], "signed": False, "job": "", "uploaded": False, "beside": []}
+    written = None if run is None else _written_to(run)
+    values: dict[str, Any] = {
+        "files": [],
+        "signed": False,
+        "job": "",
+        "uploaded": False,
+        "beside": [],
+        "repeats": False,
+    }
     if run is not None:
         public = run.out / "public"
         files = [(path.name, path.stat().st_size, _GUIDES.get(path.name, "")) for path in sorted(public.iterdir())]
@@ -113,6 +120,7 @@ def _shown(
             "job": _job_text(desk, run),
             "uploaded": _uploaded(desk, run.job()),
             "beside": list(_own_files(desk, run.job())),
+            "repeats": (run.result() or {}).get("repeats", False),
         }
     folder = str((typed or {}).get("folder") or _proposed(desk, run))
     return render(
@@ -121,6 +129,13 @@ def _shown(
         folder=folder, allowed=desk.folders.allowed, command=_command(written["folder"] if written else folder),
         written=written, table=None if run is None else Path(run.job().input).name, **values,
     )  # fmt: skip
+
+
+def _written_to(run: Run) -> dict[str, Any] | None:
+    """What was written of this run, and is still there."""
+    path = run.folder / _WRITTEN
+    kept: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return kept if kept is not None and Path(kept["folder"]).is_dir() else None
 
 
 def _proposed(desk: Desk, run: Run | None) -> str:
@@ -181,7 +196,7 @@ def _signed(request: Request, desk: Desk, key: str) -> Response:
         found = said(error)
         complaint = Said("key", found.what, found.allowed, found.got, found.hint)
         return _shown(request, desk, [complaint], 422, {"key": key})
-    return _shown(request, desk, [])
+    return go_to(f"{desk.at('handover')}?run={run.id}#signed")
 
 
 async def _write(request: Request) -> Response:
@@ -206,7 +221,9 @@ def _written(request: Request, desk: Desk, typed: dict[str, str]) -> Response:
         complaint = Said("folder", found.what, found.allowed, found.got, found.hint)
         return _shown(request, desk, [complaint], 422, typed)
     desk.settle("handover")
-    return _shown(request, desk, [], typed=typed, written={"folder": str(folder), **made})
+    kept = {"folder": str(folder), "public": bool(typed.get("public")), **made}
+    (run.folder / _WRITTEN).write_text(json.dumps(kept), encoding="utf-8")
+    return go_to(f"{desk.at('handover')}?run={run.id}#written")
 
 
 routes: list[BaseRoute] = [

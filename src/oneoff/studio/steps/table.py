@@ -60,7 +60,9 @@ async def _page(request: Request) -> Response:
     return await run_in_threadpool(_shown, request, desk, [])
 
 
-def _shown(request: Request, desk: Desk, complaints: list[Said], status: int = 200) -> Response:
+def _shown(
+    request: Request, desk: Desk, complaints: list[Said], status: int = 200, typed: FormData | None = None
+) -> Response:
     """The head of the file, and how it is read."""
     assert desk.source is not None
     head: Head | None = None
@@ -71,8 +73,17 @@ def _shown(request: Request, desk: Desk, complaints: list[Said], status: int = 2
     return render(
         request, "table.html", status, desk=desk, step="table", head=head, complaints=complaints, draft=desk.draft,
         delimiters=DELIMITERS, encodings=ENCODINGS, uploaded=desk.source.is_relative_to(desk.folder),
-        **_looked(desk, head),
+        stays=_stays(desk.draft, typed), **_looked(desk, head),
     )  # fmt: skip
+
+
+def _stays(draft: Draft, typed: FormData | None) -> dict[str, str]:
+    """What the controls hold: what somebody typed, or else what is settled."""
+    if typed is not None:
+        return {name: str(typed.get(name, "")) for name in READING}
+    kept = {"encoding": "utf-8", "decimal": ".", **draft.given}
+    marks = ", ".join(text for text in draft.get("na", ()) if text)
+    return {name: str(kept.get(name, "")) for name in READING} | {"na": marks}
 
 
 def _looked(desk: Desk, head: Head | None) -> dict[str, Any]:
@@ -207,14 +218,14 @@ async def _settle(request: Request) -> Response:
     complaints: list[Said] = []
     changes = _reading_from(form, complaints)
     if complaints:
-        return await run_in_threadpool(_shown, request, desk, complaints, 422)
+        return await run_in_threadpool(_shown, request, desk, complaints, 422, form)
     before = reading_of(desk.draft)
     draft = desk.draft.with_(**changes)
     try:
         await run_in_threadpool(head_of, desk.source, reading_of(draft))
     except OneoffError as error:
         field = "encoding" if "written in" in error.what or "encoding" in error.what else "delimiter"
-        return await run_in_threadpool(_shown, request, desk, [said(error, default=field), _at(error, field)], 422)
+        return await run_in_threadpool(_shown, request, desk, [_at(error, field)], 422, form)
     if reading_of(draft) != before:
         desk.forget()
     if "missing" in form:

@@ -9,6 +9,7 @@ from oneoff.comparison import compare, line_of, method_of
 from oneoff.job import Job, read_job
 from oneoff.larger.placing import Placed, publish_to_place
 from oneoff.outcome import Outcome
+from oneoff.publish import repeats
 from oneoff.report.comparison import comparison_html, comparison_parts
 from oneoff.report.page import report_parts
 from oneoff.report.sweep import sweep_html, sweep_parts
@@ -26,6 +27,8 @@ _SHOWN = ("headline", "costs", "promised", "checked", "attacks", "learned", "ris
 
 def publish(job: str, seed_file: str | None, report: Report, warn: Warn) -> dict[str, Any]:
     """`oneoff anonymize job.toml --json` as `outcome`, with the parts of its report and its line of a comparison.
+
+    `repeats`: does the command line make the same of it, with the job and the seed of the private half?
 
     job   the path of the job file
     """
@@ -45,11 +48,12 @@ def _in_memory(placed: Placed, job: Job, summary: Mapping[str, Any]) -> dict[str
     """What is known of a release whose table was in memory."""
     outcome = placed.outcome
     if not isinstance(outcome, Outcome):
-        return {"parts": None, "line": None}
+        return {"parts": None, "line": None, "repeats": "seconds" not in job.options}
     parts = report_parts(summary, outcome.verdict, outcome.utility, outcome.table, model=outcome.release.model)
     return {
         "parts": plain_parts({name: parts[name] for name in _SHOWN}),
         "line": line_of(outcome, job.options).as_dict(),
+        "repeats": repeats(outcome.release.method, job.options, seeded=job.chosen_seed() is not None),
     }
 
 

@@ -1,0 +1,71 @@
+"""What the library says for the command line and for Python, in words of the page: its fields, where it names options.
+
+`--bins 50 (bins=50)` is “Ranges of private numbers” 50 here. The tests see to it that a field of that name is there.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["FIELDS", "in_the_page"]
+
+FIELDS = {
+    "quasi": "an outsider may know it",
+    "sensitive": "it must stay private",
+    "identifiers": "it names a person",
+    "person": "it says whose a row is",
+    "household": "it says whose household",
+    "weight": "a survey weight",
+    "keep": "keep it as it is",
+    "categorical": "sets of values",
+    "numeric": "ranges of numbers",
+    "ordered": "ranges in an order",
+    "dates": "ranges of dates",
+    "prefix": "first characters of codes",
+    "hierarchy": "along a hierarchy (tree)",
+    "by": "Values whose people are alike in",
+    "missing": "Values are missing",
+    "missing drop": "Leave these rows out",
+    "missing category": "Keep these rows",
+    "rows-are-people": "Every row is a person",
+    "per-person": "One row of each person",
+    "bins": "Ranges of private numbers",
+    "level": "Levels up its hierarchy",
+    "other-below": "Join values of fewer rows than",
+    "encoding": "Encoding",
+    "delimiter": "Between columns",
+    "decimal": "Decimal mark",
+    "na": "Texts that mean “missing”",
+    "rows": "Only the first rows",
+    "hold-out": "Hold people out",
+    "max-suppressed": "Outliers may be left out",
+    "seed": "Seed",
+    "workers": "Worker processes",
+    "memory-per-worker": "Memory of a worker",
+    "repeat": "Draws of each",
+}
+_PLAIN = {"method": "the method", "option": "the option", "guarantee": "the promise"}
+_OPTION = re.compile(
+    rf"--({'|'.join(sorted((*FIELDS, *_PLAIN), key=len, reverse=True))})(?![\w-])(?: NAME\b|=(?=\S))?", re.ASCII
+)
+_PYTHON = re.compile(r" \(\w+=(?:[^()]|\([^()]*\))*\)", re.ASCII)
+_SENTENCES = (
+    (re.compile(r"^dropped \d+ column\(s\) that have no role: "), "left out, as nobody gave them a role: "),
+    (
+        re.compile(r"\bpublish with --hold-out 0\.1\b"),
+        "write 0.1 into “Hold people out” (Method, More to choose) and run it again",
+    ),
+    (re.compile(r"\bmore quasi-identifiers blur\b"), "more such columns blur"),
+    (re.compile(r"\bthe same as another quasi-identifier\b"), "the same as another such column"),
+    (re.compile(r"\bnotices at the end of this page\b"), "notices above"),
+    (re.compile(r"\bwith `oneoff verify`"), "with oneoff"),
+)
+
+
+def in_the_page(text: str) -> str:
+    """A message of the library for somebody who sees no command line; what names none of its options stays as it is."""
+    for found, words in _SENTENCES:
+        text = found.sub(words, text)
+    if _OPTION.search(text):
+        text = _PYTHON.sub("", text)
+    return _OPTION.sub(lambda found: _PLAIN.get(found[1]) or f"“{FIELDS[found[1]]}”", text)

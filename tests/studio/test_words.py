@@ -1,0 +1,41 @@
+"""Messages of the library name fields of the page where they name options of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra is not installed: pip install 'oneoff[studio]'")
+
+from oneoff.studio.steps.columns import ROLES, Column
+from oneoff.studio.steps.table import MISSING
+from oneoff.studio.words import FIELDS, in_the_page
+
+STUDIO = Path(__file__).resolve().parents[2] / "src/oneoff/studio"
+
+
+def test_every_field_it_names_is_there() -> None:
+    columns = [Column("a", kind, 1, 0, "", "none", (), "none", "", "") for kind in ("integer", "date", "text")]
+    choices = [words for _, words, _ in ROLES] + [words for each in columns for _, words in each.readings]
+    there = "".join(path.read_text(encoding="utf-8") for path in (STUDIO / "templates").rglob("*.html"))
+    there += "\n".join([*choices, *(words for _, words in MISSING)])
+    assert [words for words in FIELDS.values() if words not in there] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "here"),
+    [
+        ("into ranges (--bins 50), or", "into ranges (“Ranges of private numbers” 50), or"),
+        ("read it with --decimal , (decimal=',')", "read it with “Decimal mark” ,"),
+        ("--missing drop (missing='drop') is one way", "“Leave these rows out” is one way"),
+        ("--sensitive NAME protects this one", "“it must stay private” protects this one"),
+        ("groups (--method transversal) do worse", "groups (the method transversal) do worse"),
+        ("say --rows-are-people", "say “Every row is a person”"),
+        ("dropped 2 column(s) that have no role: a, b", "left out, as nobody gave them a role: a, b"),
+        ("'f(x=1)' has --rowsome, no option", "'f(x=1)' has --rowsome, no option"),
+        ("as many (a=1) as before", "as many (a=1) as before"),
+    ],
+)  # fmt: skip
+def test_options_are_fields_and_arguments_are_not_shown(said: str, here: str) -> None:
+    assert in_the_page(said) == here
