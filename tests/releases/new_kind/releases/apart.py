@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -40,10 +40,13 @@ class Apart(Exact):
     def _records(self) -> pa.Table:
         return pa.table(self._quasi_columns())
 
-    def public_files(self) -> dict[str, pa.Table]:
+    def _tables(self) -> dict[str, Callable[[], pa.Table]]:
+        return {"people.parquet": self.to_arrow, "values.parquet": self._values_table}
+
+    def _values_table(self) -> pa.Table:
         assert self.sensitive is not None
         values = shown(self.sensitive, np.arange(len(self.counts)))
-        return {"people.parquet": self.to_arrow(), "values.parquet": pa.table({"value": values, "count": self.counts})}
+        return pa.table({"value": values, "count": self.counts})
 
     def describe_form(self) -> dict[str, Any]:
         return {"quasi": self._describe_quasi()}
