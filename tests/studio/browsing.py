@@ -80,6 +80,7 @@ class Window:
 
     def good_to_use(self) -> None:
         """No width is too narrow, and neither a phone in the dark nor a screen in daylight keeps anybody out."""
+        self.page.wait_for_load_state()  # with its styles
         assert self.too_wide() == [], self.page.url
         before = self.page.viewport_size
         for width, scheme in ((1200, "light"), (390, "dark")):

@@ -205,3 +205,11 @@ def test_a_warm_child_that_died_is_replaced():
         assert warm.ask("desk", "oneoff.card:plain", text="y") == "y"
     finally:
         warm.close()
+
+
+def test_a_question_after_the_end_starts_no_child():
+    warm = Warm()
+    warm.close()
+    with pytest.raises(Stopped):
+        warm.ask("one", "oneoff.card:plain", text="x")
+    assert not warm._children

@@ -208,6 +208,7 @@ class Warm:
     def __init__(self, most: int = 3, memory: int = 2 << 30) -> None:
         self._most, self._memory = most, memory
         self._lock, self._children = threading.Lock(), OrderedDict[str, Child]()
+        self._closed = False
 
     def ask(self, desk: str, name: str, *, report: Report | None = None, warn: Warn | None = None, **given: Any) -> Any:
         """What the function answers. The next question is for a new child where this one dies of it."""
@@ -224,11 +225,16 @@ class Warm:
             child.stop()
 
     def close(self) -> None:
+        """For good: a question that comes late starts no child that nobody would end."""
+        with self._lock:
+            self._closed = True
         for desk in list(self._children):
             self.forget(desk)
 
     def _of(self, desk: str) -> Child:
         with self._lock:
+            if self._closed:
+                raise Stopped("the page was closed")
             child = self._children.get(desk)
             if child is not None and not child.alive:
                 child.stop()
