@@ -475,7 +475,7 @@ def test_a_hierarchy_that_misses_values(people: Path, tmp_path: Path) -> None:
     error = refusal(lambda: read(people, hierarchies={"sex": tmp_path / "sex.csv"}), errors.HierarchyError)
     assert (error.got, error.allowed) == ("M", "its 2 leaves: F, D")
     option = ("--hierarchy", f"sex={tmp_path / 'sex.csv'}")
-    assert_refused(anonymize(people, *option), "1 value(s) of the table are missing", "got:     M", "add a row")
+    assert_refused(anonymize(people, *option), "1 value(s) of 'sex' are missing", "got:     M", "add a row")
     (tmp_path / "sex.csv").write_text("F;a;*\nM;a;other\n")
     assert_refused(anonymize(people, *option), "not a tree")
     assert_refused(anonymize(people, "--hierarchy", f"sexx={tmp_path / 'sex.csv'}"), "did you mean 'sex'?")
