@@ -7,6 +7,7 @@ import itertools
 import os
 import random
 import secrets
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,6 +96,12 @@ def each_kernel_is_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> It
 
     with mock.patch.object(Dispatcher, "compile", compile_once):
         yield
+
+
+def pytest_sessionfinish() -> None:
+    """Workers that were kept from one table to the next."""
+    if tables := sys.modules.get("tests.larger.tables"):
+        tables.stop()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -52,6 +51,7 @@ def published(
 
 
 _THERE: dict[int, Engine] = {}
+_ENDS = ExitStack()
 
 
 @contextmanager
@@ -62,9 +62,14 @@ def running(name: str, workers: int) -> Iterator[Engine]:
             yield made
         return
     if workers not in _THERE:
-        started = _THERE[workers] = engine(name, Workers(workers)).__enter__()
-        atexit.register(started.__exit__, None, None, None)
+        _THERE[workers] = _ENDS.enter_context(engine(name, Workers(workers)))
     yield _THERE[workers]
+
+
+def stop() -> None:
+    """What stays, goes: when all tests are done (tests/conftest.py)."""
+    _THERE.clear()
+    _ENDS.close()
 
 
 def public_digest(out: Path) -> str:
