@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Two processes, a file at a time, in the order of tests/conftest.py.
+AT_ONCE := -n 2 --dist loadfile --no-loadscope-reorder
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast explore fuzz check docs screenshots bench scoreboard experiments constraints clean
 
@@ -23,13 +26,13 @@ demo: $(READY) ## publish a generated sample, print verdict and utility, leave d
 	$(BIN)/oneoff demo --out demo-release --overwrite
 
 test: $(READY) ## the whole test suite
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest $(AT_ONCE)
 
 test-fast: $(READY) ## the suite without what is slow, and a third of the examples of each law
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow'
+	$(BIN)/python -m pytest $(AT_ONCE) -m 'not slow'
 
 explore: $(READY) ## the laws on fresh random tables, to find what the suite has not; ARGS=--hypothesis-seed=1 repeats
-	$(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile=explore $(ARGS)
+	$(BIN)/python -m pytest $(AT_ONCE) --hypothesis-profile=explore $(ARGS)
 
 fuzz: $(READY) ## ten minutes of damaged releases, jobs, questions and text files; FUZZ_SEED=1 repeats
 	$(BIN)/python -m tests.fuzz $(ARGS)

@@ -7,6 +7,8 @@ import itertools
 import os
 import random
 import secrets
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +44,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and "data_dir" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        _longest_first(items)
+
+
+# What takes longest; of these what compiles most kernels comes first, for others find them compiled.
+_FIRST = ("test_laws.py", "docs", "larger", "cli", "studio")
+
+
+def _longest_first(items: list[pytest.Item]) -> None:
+    """Files by how long they take, roughly, so that all workers end together; with `--no-loadscope-reorder`."""
+    many, here = Counter(item.path for item in items), Path(__file__).parent
+
+    def place(item: pytest.Item) -> tuple[int, int]:
+        room = item.path.relative_to(here).parts[0]
+        return _FIRST.index(room) if room in _FIRST else len(_FIRST), -many[item.path]
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish() -> None:
@@ -77,6 +96,12 @@ def each_kernel_is_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> It
 
     with mock.patch.object(Dispatcher, "compile", compile_once):
         yield
+
+
+def pytest_sessionfinish() -> None:
+    """Workers that were kept from one table to the next."""
+    if tables := sys.modules.get("tests.larger.tables"):
+        tables.stop()
 
 
 @pytest.fixture(scope="session", autouse=True)

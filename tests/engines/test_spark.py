@@ -101,6 +101,17 @@ def test_a_damaged_file_at_a_url_is_named(running: Any, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_garbage_is_not_looked_for_among_modules_after_every_task(running: Any, tmp_path: Path) -> None:
+    """What stays is told once it is there, and not again: else what a task leaves behind would stay, too."""
+    frame = running.select(running.open(in_files(tmp_path / "rows", np.arange(100), 4), TextFormat()), ["x"])
+    found: dict[int, list[int]] = {}
+    for _ in range(4):
+        found = sums.each_process(found, running.reduce(frame, sums.looked_through, sums.each_process))
+    often = max(found.values(), key=len)
+    assert len(often) > 3
+    assert often[-1] == often[-2] > 20_000
+
+
 def test_a_store_that_spark_cannot_reach_is_named(running: Any) -> None:
     with pytest.raises(UnreadableFile, match=r"'s3://bucket/people'.*hadoop-aws") as caught:
         running.open("s3://who:secret@bucket/people", TextFormat())

@@ -14,12 +14,11 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from oneoff.engines import TextFormat, engine
-from oneoff.engines.waist import Workers
+from oneoff.engines import TextFormat
 from oneoff.larger.header import Reading
 from oneoff.larger.publishing import Settings, publish_large
 from oneoff.releases.part_files import PartFiles
-from tests.larger.tables import ROLES, in_files, people
+from tests.larger.tables import ROLES, in_files, people, running
 
 KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "generalized": ("k-anonymity:5", "mondrian", {}),
@@ -36,8 +35,8 @@ def released(kind: str, place: Path, source: Path | None = None, **more: Any) ->
     promise, method, options = KINDS[kind]
     rows = source or in_files(people(PEOPLE), place / "rows", 3)
     settings = Settings(promise, method, options, seed=1, most=BLOCK, **more)
-    with engine("local", Workers(1)) as running:
-        publish_large(running, rows, place / kind, Reading(ROLES), TextFormat(), settings)
+    with running("local", 1) as made:
+        publish_large(made, rows, place / kind, Reading(ROLES), TextFormat(), settings)
     return place / kind
 
 

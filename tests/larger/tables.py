@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from oneoff.engines import TextFormat, engine
+from oneoff.engines import Engine, TextFormat, engine
 from oneoff.engines.waist import Workers
 from oneoff.larger.header import Reading
 from oneoff.larger.publishing import LargeOutcome, Settings, publish_large
@@ -44,8 +46,30 @@ def published(
     roles: dict[str, Any] | None = None, seed: int | None = 1, name: str = "local", **options: Any,
 ) -> LargeOutcome:  # fmt: skip
     settings = Settings(guarantee, method, options, seed=seed, most=most, overwrite=True)
-    with engine(name, Workers(workers)) as running:
-        return publish_large(running, source, out, Reading(roles or ROLES), TextFormat(), settings)
+    with running(name, workers) as made:
+        return publish_large(made, source, out, Reading(roles or ROLES), TextFormat(), settings)
+
+
+_THERE: dict[int, Engine] = {}
+_ENDS = ExitStack()
+
+
+@contextmanager
+def running(name: str, workers: int) -> Iterator[Engine]:
+    """An engine. Workers of this machine stay for the next table: starting them takes longer than a small table."""
+    if name != "local":
+        with engine(name, Workers(workers)) as made:
+            yield made
+        return
+    if workers not in _THERE:
+        _THERE[workers] = _ENDS.enter_context(engine(name, Workers(workers)))
+    yield _THERE[workers]
+
+
+def stop() -> None:
+    """What stays, goes: when all tests are done (tests/conftest.py)."""
+    _THERE.clear()
+    _ENDS.close()
 
 
 def public_digest(out: Path) -> str:

@@ -28,7 +28,10 @@ from oneoff.table import Table
 from tests.pages import PageReader, addresses
 
 SCRIPT = "<script>alert(1)</script>"
-SHIPPED = {"base.html", "comparison.html", "parts.html", "public.html", "report.html", "style.css", "sweep.html"}
+SHIPPED = {
+    "base.html", "comparison.html", "drawn.css", "palette.css", "parts.html", "public.html", "report.html", "style.css",
+    "sweep.html",
+}  # fmt: skip
 BETA, COVERED = "basic-beta-likeness:2", "delta-probability:1/5+l-diversity:3"
 
 

@@ -10,7 +10,9 @@ too: Spark would try it again, with the same end. What may go well elsewhere (a 
 
 from __future__ import annotations
 
+import gc
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -143,6 +145,7 @@ class Made:
     tries: int
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        settle()
         names = ["rows", "content"]
         try:
             for batch in self.read(batches):
@@ -178,6 +181,7 @@ class Split:
     tries: int
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        settle()
         names = ["slot", "rows", "content"]
         try:
             for chunk in _chunks(self.read(batches)):
@@ -262,9 +266,21 @@ class Blocks:
 
 # --- answers
 
+_modules = 0
+
+
+def settle() -> None:
+    """Spark's Python looks for garbage after every task; among all that was imported this takes longer than most of our
+    tasks. It stays anyway, so the collector need not see it."""
+    global _modules
+    if len(sys.modules) != _modules:
+        gc.freeze()
+        _modules = len(sys.modules)
+
 
 def answer(work: Callable[[Batches], Any], batches: Batches, tries: int) -> bytes:
     """(True, what came of it) or (False, what went wrong for good)."""
+    settle()
     try:
         return pickle.dumps((True, work(batches)), protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:
