@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from oneoff.engines import TextFormat, engine
+from oneoff.engines.local import _rows_at
 from oneoff.engines.pool import WorkerLost
 from oneoff.engines.waist import Workers
 from oneoff.errors import UnreadableFile
@@ -88,3 +90,26 @@ def test_workers_that_share_a_machine_do_not_fight_for_its_cores() -> None:
     with engine("local", Workers(2)) as running:
         found = list(running._pool.run(sums.threads, [()] * 2))
     assert [threads for _, threads in found] == [(1, 1, 1)] * 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system does not say what is mapped")
+def test_files_of_a_block_are_mapped_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is mapped is memory of the process: of a thousand files it would be far more than a block takes."""
+    places, expected = [], []
+    for i in range(4):
+        path, numbers = str(tmp_path / f"{i}.arrow"), np.arange(i * 1000, (i + 1) * 1000)
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, pa.schema([("n", pa.int64())])) as file:
+            file.write_batch(pa.record_batch({"n": numbers}))
+        places.append((path, 0, 10 * i, 100 + i))
+        expected += numbers[10 * i : 10 * i + 100 + i].tolist()
+    real, mapped = pa.memory_map, list[int]()
+
+    def counting(path: str) -> Any:
+        mapped.append(Path("/proc/self/maps").read_text().count(str(tmp_path)))
+        return real(path)
+
+    monkeypatch.setattr(pa, "memory_map", counting)
+    rows = _rows_at(places)
+    assert rows["n"].to_pylist() == expected
+    assert mapped == [0, 0, 0, 0]
+    assert str(tmp_path) not in Path("/proc/self/maps").read_text()

@@ -225,12 +225,18 @@ def _block(block: int, places: list[tuple[str, int, int, int]], run: Callable[[i
 
 
 def _rows_at(places: list[tuple[str, int, int, int]]) -> pa.Table:
-    """Copied out of the scratch files, which are not mapped into memory any more then."""
-    parts = []
-    for path, batch, first, rows in places:
+    """Copied out of the scratch files one after the other: whatever is mapped counts as memory of this process, and of
+    many files together that is many times what a block takes."""
+    rows, writer = pa.BufferOutputStream(), None
+    for path, batch, first, many in places:
         with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
-            parts.append(file.get_batch(batch).slice(first, rows))
-    return pa.Table.from_batches(parts).combine_chunks()
+            part = file.get_batch(batch).slice(first, many)
+            writer = writer or pa.ipc.new_stream(rows, part.schema)
+            writer.write_batch(part)
+            del part
+    assert writer is not None, "a block has rows"
+    writer.close()
+    return pa.ipc.open_stream(rows.getvalue()).read_all().combine_chunks()
 
 
 @contextmanager
