@@ -12,14 +12,17 @@ import pyarrow as pa
 import pytest
 
 from oneoff import read_table
+from oneoff.engines import TextFormat
 from oneoff.errors import MethodMismatch, UnreachableGuarantee
 from oneoff.larger.content import content_of, joined_content
+from oneoff.larger.header import Reading
+from oneoff.larger.publishing import Settings, publish_large
 from oneoff.mechanisms.uniform import uniform_cut, uniform_pieces
 from oneoff.publish import publish
 from oneoff.table.arrays import offsets
 from oneoff.table.axes import axes_of
 from tests.engines.sessions import NEEDS_SPARK
-from tests.larger.tables import ROLES, described, in_files, people, public_digest, published, rows_of
+from tests.larger.tables import ROLES, described, in_files, people, public_digest, published, rows_of, running
 
 PEOPLE = 5000
 
@@ -261,3 +264,16 @@ def test_the_content_of_a_table_does_not_depend_on_the_order_of_rows() -> None:
     assert of(codes) != of(swapped)
     assert of(codes) != of(codes[:, [1, 0, 2]])
     assert of(codes[:-4]) != of(codes)
+
+
+def test_stages_are_told_and_blocks_are_counted(source: Path, tmp_path: Path) -> None:
+    told = dict[str, None]()
+    settings = Settings("k-anonymity:5", "mondrian", {}, seed=1, most=1500)
+    with running("local", 1) as made:
+        outcome = publish_large(
+            made, source, tmp_path / "out", Reading(ROLES), TextFormat(), settings,
+            report=lambda stage, share: told.setdefault(stage),
+        )  # fmt: skip
+    blocks = [f"anonymizing blocks, {i} of {outcome.blocks} done" for i in range(outcome.blocks)]
+    stages = ["counting values", "coding rows", "cutting blocks", *blocks, "adding up", "writing", "done"]
+    assert list(told) == stages

@@ -171,7 +171,11 @@ def _parts(engine: Engine, coded: Frame, route: Route, work: Work, run: Run, peo
     """What came of every block, of those that an earlier run has done, too; nobody is lost or doubled."""
     done = run.done()
     wanted = [block for block in range(len(people)) if block not in done]
-    for block, part in engine.blocks(coded, route, work, lambda share: say("anonymizing blocks", share), wanted):
+
+    def report(share: float) -> None:
+        say(f"anonymizing blocks, {len(done)} of {len(people)} done", share)
+
+    for block, part in engine.blocks(coded, route, work, report, wanted):
         run.keep(part)
         done[block] = part
     parts = [done[block] for block in range(len(people)) if block in done]
