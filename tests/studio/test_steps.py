@@ -147,7 +147,7 @@ def test_messages_about_columns_stand_at_their_column(
     answer = caller.post(desk.at("columns"), data=roles(**changed))
     assert answer.status_code == 422
     if field == "columns":
-        assert "no quasi-identifier was named" in answer.text
+        assert "no column is one that an outsider may know" in answer.text
     else:
         assert words in complaint(answer.text, field)
     assert desk.draft == before  # nothing is settled, and what was typed is shown again

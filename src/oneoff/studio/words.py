@@ -50,7 +50,22 @@ _OPTION = re.compile(
 )
 _PYTHON = re.compile(r" \(\w+=(?:[^()]|\([^()]*\))*\)", re.ASCII)
 _SENTENCES = (
-    (re.compile(r"^dropped \d+ column\(s\) that have no role: "), "left out, as nobody gave them a role: "),
+    (re.compile(r"^dropped \d+ column\(s\) that have no role: "), "not published, as their role is “leave out”: "),
+    (re.compile(r"^no quasi-identifier was named$"), "no column is one that an outsider may know"),
+    (
+        re.compile(
+            r"^name them with quasi=\[\.\.\.\] or --quasi [\w,]+; `oneoff profile FILE` suggests roles$", re.ASCII
+        ),
+        "give that role to what a neighbour or an employer could know, such as age, sex or the place; ✱ is proposed",
+    ),
+    (
+        re.compile(r"^choose another one, or replace it with --overwrite \(overwrite=True\)$"),
+        "choose another one: the page replaces nothing",
+    ),
+    (
+        re.compile(r": --hold-out 0\.1 when publishing, or --control TABLE\b"),
+        ": 0.1 in “Hold people out” (Method, More to choose) would tell",
+    ),
     (
         re.compile(r"\bpublish with --hold-out 0\.1\b"),
         "write 0.1 into “Hold people out” (Method, More to choose) and run it again",
