@@ -229,6 +229,17 @@ def test_messages_about_promises_stand_at_their_slider(
     assert "guarantee" not in desk.draft.given
 
 
+def test_a_forgotten_private_column_is_asked_about(caller: Any, desk: Any) -> None:
+    caller.post(desk.at("columns"), data=roles())
+    shown = waited_for(caller, desk.at("promise"), "How much may anyone learn?")
+    assert "No column is one that must stay private" not in shown
+    assert "keeps this of what your own row adds" in shown
+    caller.post(desk.at("columns"), data=roles(column_disease="none"))
+    shown = waited_for(caller, desk.at("promise"), "How much may anyone learn?")
+    assert "No column is one that must stay private" in shown
+    assert "keeps this of what your own row adds" not in shown  # there is nothing to learn
+
+
 def test_other_columns_ask_for_another_look_at_what_comes_after(caller: Any, desk: Any) -> None:
     caller.post(desk.at("columns"), data=roles())
     desk.settle("promise", guarantee="k-anonymity:5")
