@@ -179,3 +179,8 @@ def test_ceilings_of_noisy_counts_bound_what_a_persons_own_value_adds() -> None:
     page = PageReader(html).text
     assert "no belief about any person may pass" not in page
     assert "may come to believe at most the mark on the right by what the person's own value adds" in page
+
+
+def test_nobody_says_how_many_values_are_certain_where_nobody_looked(outcome: Outcome, folder: Path) -> None:
+    assert outcome.verdict.against is Adversary.ANYONE
+    assert "whose value is certain" not in PageReader((folder / "report.html").read_text()).text

@@ -12,6 +12,7 @@ pytest.importorskip("starlette", reason="the extra is not installed: pip install
 from oneoff.audit.attacks.finding import NO_CONTROL
 from oneoff.errors import FolderExists, RoleConflict
 from oneoff.releases.draft import refuse_existing
+from oneoff.report.advice import _handing_over
 from oneoff.studio.steps.columns import ROLES, Column
 from oneoff.studio.steps.table import MISSING
 from oneoff.studio.words import FIELDS, in_the_page
@@ -45,6 +46,12 @@ def test_a_folder_that_exists_is_not_offered_to_be_replaced(tmp_path: Path) -> N
 def test_what_attacks_lack_names_the_field_that_gives_it() -> None:
     assert "“Hold people out” (Method, More to choose)" in in_the_page(NO_CONTROL)
     assert "--" not in in_the_page(NO_CONTROL)
+
+
+def test_what_to_hand_out_is_named_as_the_next_step_names_it() -> None:
+    told = [in_the_page(text) for text in (*_handing_over(False), *_handing_over(True))]
+    assert sum(text.startswith("Hand out the public half as it is") for text in told) == 2
+    assert not [text for text in told if "public/" in text or "private/" in text]
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,11 @@ _SENTENCES = (
     (re.compile(r"\bmore quasi-identifiers blur\b"), "more such columns blur"),
     (re.compile(r"\bthe same as another quasi-identifier\b"), "the same as another such column"),
     (re.compile(r"\bnotices at the end of this page\b"), "notices above"),
+    (
+        re.compile(r"^Hand out the folder public/ as it is, and nothing else\."),
+        "Hand out the public half as it is, and nothing else: the next step has it as one file.",
+    ),
+    (re.compile(r"^Keep private/ as safe as the table:"), "Keep the private half as safe as the table:"),
     (re.compile(r"\bwith `oneoff verify`"), "with oneoff"),
 )
 
