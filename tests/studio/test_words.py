@@ -62,6 +62,7 @@ def test_what_to_hand_out_is_named_as_the_next_step_names_it() -> None:
         ("--missing drop (missing='drop') is one way", "“Leave these rows out” is one way"),
         ("--sensitive NAME protects this one", "“it must stay private” protects this one"),
         ("groups (--method transversal) do worse", "groups (the method transversal) do worse"),
+        ("how many people a row stands for; --weight says so.", "how many people a row stands for."),
         ("say --rows-are-people", "say “Every row is a person”"),
         ("dropped 2 column(s) that have no role: a, b", "not published, as their role is “leave out”: a, b"),
         ("'f(x=1)' has --rowsome, no option", "'f(x=1)' has --rowsome, no option"),

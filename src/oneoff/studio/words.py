@@ -70,6 +70,7 @@ _SENTENCES = (
         re.compile(r"\bpublish with --hold-out 0\.1\b"),
         "write 0.1 into “Hold people out” (Method, More to choose) and run it again",
     ),
+    (re.compile(r"(?<=a row stands for); --weight says so\b"), ""),  # it is the role that is proposed
     (re.compile(r"\bmore quasi-identifiers blur\b"), "more such columns blur"),
     (re.compile(r"\bthe same as another quasi-identifier\b"), "the same as another such column"),
     (re.compile(r"\bnotices at the end of this page\b"), "notices above"),
