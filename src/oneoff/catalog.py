@@ -375,7 +375,7 @@ METHODS: dict[str, Method] = {
         tallies,
         "cells with column tallies, noisy counts of values, plain rows",
         _BOUNDS | IDENTITY | {"hierarchy-beta-likeness"},
-        "counts values with noise in fields of people who look alike, and shows nothing else about them",
+        "counts sensitive values with noise in fields of people who look alike, and shows nothing else about these",
         needs=_BOUNDS | {"hierarchy-beta-likeness"},
         form="tallied",
         persons=_BOUNDS | IDENTITY,

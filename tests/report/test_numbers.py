@@ -6,9 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
-from oneoff import MODELS, Table
+from oneoff import MODELS, Table, read_table
 from oneoff.models import parse
 from oneoff.models.adversary import Adversary
 from oneoff.publish import Outcome, publish
@@ -158,3 +160,27 @@ def test_axes_have_a_few_round_numbers(high: float, last: float) -> None:
     assert axis.ticks[-1][0] == pytest.approx(last)
     assert axis.place(axis.ticks[-1][0]) == pytest.approx(1)
     assert axis.place(high) <= 1
+
+
+def test_ceilings_of_noisy_counts_bound_what_a_persons_own_value_adds() -> None:
+    """All teachers are out of work: that is seen in noisy counts, far above the ceiling of beta-likeness."""
+    job = np.arange(4000) % 8
+    frame = pl.DataFrame(
+        {"job": job.astype(str), "age": np.arange(4000) % 50, "state": np.where(job == 0, "out", "in")}
+    )
+    table = read_table(frame, quasi=["job", "age"], sensitive="state", rows_are_people=True)
+    outcome = publish(table, "beta-likeness:1", method="tallies", seed=1)
+    limits = parse("beta-likeness:1").bind(table.sensitive).caps(table.counts)  # type: ignore[arg-type]
+    assert limits is not None
+    out = list(outcome.release.values_of("state")).index("out")
+    estimate = outcome.release.count("job = '0' and state = 'out'").count / outcome.release.count("job = '0'").count
+    assert estimate > 2 * limits.ceiling[out]
+    html = report_html(outcome.as_dict(), outcome.verdict, outcome.utility, table, model=outcome.release.model)
+    page = PageReader(html).text
+    assert "no belief about any person may pass" not in page
+    assert "may come to believe at most the mark on the right by what the person's own value adds" in page
+
+
+def test_nobody_says_how_many_values_are_certain_where_nobody_looked(outcome: Outcome, folder: Path) -> None:
+    assert outcome.verdict.against is Adversary.ANYONE
+    assert "whose value is certain" not in PageReader((folder / "report.html").read_text()).text

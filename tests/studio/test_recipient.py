@@ -99,7 +99,10 @@ def test_what_every_method_makes_can_be_opened(
     assert visitor.get("/release/plain.csv").status_code == (400 if refused else 200)
     assert "Download records (CSV)" in rows
     records = visitor.get("/release/records.parquet")
-    assert pl.read_parquet(io.BytesIO(records.content)).equals(release.to_polars(flat=True))
+    frame = pl.read_parquet(io.BytesIO(records.content))
+    assert frame.equals(release.to_polars(flat=True))
+    plain = public / "microdata.parquet"
+    assert ("no row is anybody's" in rows) == (plain.exists() and pl.read_parquet(plain).equals(frame))
 
 
 def why_no_rows(release: Published) -> str:

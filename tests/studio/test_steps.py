@@ -147,7 +147,7 @@ def test_messages_about_columns_stand_at_their_column(
     answer = caller.post(desk.at("columns"), data=roles(**changed))
     assert answer.status_code == 422
     if field == "columns":
-        assert "no quasi-identifier was named" in answer.text
+        assert "no column is one that an outsider may know" in answer.text
     else:
         assert words in complaint(answer.text, field)
     assert desk.draft == before  # nothing is settled, and what was typed is shown again
@@ -227,6 +227,17 @@ def test_messages_about_promises_stand_at_their_slider(
     else:
         assert words in complaint(answer.text, field)
     assert "guarantee" not in desk.draft.given
+
+
+def test_a_forgotten_private_column_is_asked_about(caller: Any, desk: Any) -> None:
+    caller.post(desk.at("columns"), data=roles())
+    shown = waited_for(caller, desk.at("promise"), "How much may anyone learn?")
+    assert "No column is one that must stay private" not in shown
+    assert "keeps this of what your own row adds" in shown
+    caller.post(desk.at("columns"), data=roles(column_disease="none"))
+    shown = waited_for(caller, desk.at("promise"), "How much may anyone learn?")
+    assert "No column is one that must stay private" in shown
+    assert "keeps this of what your own row adds" not in shown  # there is nothing to learn
 
 
 def test_other_columns_ask_for_another_look_at_what_comes_after(caller: Any, desk: Any) -> None:

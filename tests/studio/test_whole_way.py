@@ -262,7 +262,9 @@ def to_a_promise(way: Way) -> None:
         roles.nth(place).select_option("none")
     page.click("text=Go on to the promise")
     page.wait_for_selector("#complaints:focus")
-    assert "quasi" in page.inner_text("#f-columns-complaint")
+    said = page.inner_text("#f-columns-complaint")
+    assert "outsider may know" in said
+    assert "quasi" not in said  # a word that nobody here was told
     assert proposed == {"age": "quasi", "gender": "quasi", "occupation": "sensitive"}
     way.say_roles(proposed | {"education": "quasi", "workclass": "quasi", "person": "identifier"})
     way.stays('[name="column.marital"]', "quasi", "What is each column?")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("starlette", reason="the extra is not installed: pip install 'oneoff[studio]'")
 
+from oneoff.audit.attacks.finding import NO_CONTROL
+from oneoff.errors import FolderExists, RoleConflict
+from oneoff.releases.draft import refuse_existing
+from oneoff.report.advice import _handing_over
 from oneoff.studio.steps.columns import ROLES, Column
 from oneoff.studio.steps.table import MISSING
 from oneoff.studio.words import FIELDS, in_the_page
+from oneoff.table.schema import Schema
 
 STUDIO = Path(__file__).resolve().parents[2] / "src/oneoff/studio"
 
@@ -23,6 +29,31 @@ def test_every_field_it_names_is_there() -> None:
     assert [words for words in FIELDS.values() if words not in there] == []
 
 
+def test_a_forgotten_role_is_asked_for_in_words_of_the_page() -> None:
+    with pytest.raises(RoleConflict) as nobody:
+        Schema(quasi=())
+    told = [in_the_page(text) for text in (nobody.value.what, nobody.value.hint)]
+    assert told[0] == "no column is one that an outsider may know"
+    assert not [text for text in told if re.search("quasi|oneoff|--|=", text)]
+
+
+def test_a_folder_that_exists_is_not_offered_to_be_replaced(tmp_path: Path) -> None:
+    with pytest.raises(FolderExists) as there:
+        refuse_existing(tmp_path, overwrite=False)
+    assert in_the_page(there.value.hint) == "choose another one: the page replaces nothing"
+
+
+def test_what_attacks_lack_names_the_field_that_gives_it() -> None:
+    assert "“Hold people out” (Method, More to choose)" in in_the_page(NO_CONTROL)
+    assert "--" not in in_the_page(NO_CONTROL)
+
+
+def test_what_to_hand_out_is_named_as_the_next_step_names_it() -> None:
+    told = [in_the_page(text) for text in (*_handing_over(False), *_handing_over(True))]
+    assert sum(text.startswith("Hand out the public half as it is") for text in told) == 2
+    assert not [text for text in told if "public/" in text or "private/" in text]
+
+
 @pytest.mark.parametrize(
     ("said", "here"),
     [
@@ -31,8 +62,9 @@ def test_every_field_it_names_is_there() -> None:
         ("--missing drop (missing='drop') is one way", "“Leave these rows out” is one way"),
         ("--sensitive NAME protects this one", "“it must stay private” protects this one"),
         ("groups (--method transversal) do worse", "groups (the method transversal) do worse"),
+        ("how many people a row stands for; --weight says so.", "how many people a row stands for."),
         ("say --rows-are-people", "say “Every row is a person”"),
-        ("dropped 2 column(s) that have no role: a, b", "left out, as nobody gave them a role: a, b"),
+        ("dropped 2 column(s) that have no role: a, b", "not published, as their role is “leave out”: a, b"),
         ("'f(x=1)' has --rowsome, no option", "'f(x=1)' has --rowsome, no option"),
         ("as many (a=1) as before", "as many (a=1) as before"),
     ],

@@ -7,6 +7,7 @@ import numpy as np
 from oneoff.audit import Verdict
 from oneoff.errors import OneoffError
 from oneoff.models import Limits, Model, parse
+from oneoff.models.adversary import Adversary
 from oneoff.report.behind import by_column
 from oneoff.report.markup import Section
 from oneoff.report.plots import belief_plot, ceilings_plot
@@ -44,8 +45,7 @@ def believed(verdict: Verdict, table: Table, model: Model | None) -> Section | N
     floors = "" if limits.floor is None else " This promise also has a floor under each belief, not drawn here."
     caption = (
         f"{which if sensitive.size > _MOST_VALUES else 'All values'}. Without the release anybody may assume the share "
-        f"in the whole table; with it, no belief about any person{_ALONE if by_column(verdict) else ''} may pass the "
-        f"mark on the right.{floors}{_beyond(verdict)}"
+        f"in the whole table; {_may(verdict)}.{floors}{_beyond(verdict)}"
     )
     common = np.argsort(-table.counts, kind="stable")[:_MOST_VALUES].tolist()
     drawn = ceilings_plot(
@@ -55,6 +55,17 @@ def believed(verdict: Verdict, table: Table, model: Model | None) -> Section | N
         caption,
     )
     return {"name": sensitive.name, "figure": drawn}
+
+
+def _may(verdict: Verdict) -> str:
+    """What the ceilings bound: of noisy counts what a person's own value does, not what people alike have in common."""
+    if verdict.against is Adversary.ANYONE:
+        return (
+            "whoever believes so much of a person may come to believe at most the mark on the right by what the "
+            "person's own value adds. What people like them have in common can tell more, and this promise does not "
+            "bound that"
+        )
+    return f"with it, no belief about any person{_ALONE if by_column(verdict) else ''} may pass the mark on the right"
 
 
 def _beyond(verdict: Verdict) -> str:

@@ -253,7 +253,8 @@ def _tiles(verdict: Verdict, utility: Utility) -> Iterator[tuple[str, str]]:
     if verdict.masked is not None and by_column(verdict):
         yield from column_tiles(verdict.masked)
     else:
-        yield f"{who} whose value is certain", f"{verdict.certain:,}"
+        if verdict.certain or verdict.against is not Adversary.ANYONE:  # of noisy counts nobody looked for that
+            yield f"{who} whose value is certain", f"{verdict.certain:,}"
         yield "highest probability of recognising anyone", percent(verdict.risk_after.highest)
     yield from cost_tiles(utility)
 

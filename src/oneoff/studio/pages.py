@@ -112,6 +112,7 @@ def _templates() -> Environment:
     found.filters["here"] = in_the_page
     found.filters["id"] = _id
     found.filters["number"] = lambda number: f"{number:,}"
+    found.filters["figure"] = lambda text: f"{int(text):,}" if text.isdecimal() else text
     found.filters["percent"] = _percent
     found.filters["bytes"] = _bytes
     found.filters["sentence"] = _sentence

@@ -50,14 +50,35 @@ _OPTION = re.compile(
 )
 _PYTHON = re.compile(r" \(\w+=(?:[^()]|\([^()]*\))*\)", re.ASCII)
 _SENTENCES = (
-    (re.compile(r"^dropped \d+ column\(s\) that have no role: "), "left out, as nobody gave them a role: "),
+    (re.compile(r"^dropped \d+ column\(s\) that have no role: "), "not published, as their role is “leave out”: "),
+    (re.compile(r"^no quasi-identifier was named$"), "no column is one that an outsider may know"),
+    (
+        re.compile(
+            r"^name them with quasi=\[\.\.\.\] or --quasi [\w,]+; `oneoff profile FILE` suggests roles$", re.ASCII
+        ),
+        "give that role to what a neighbour or an employer could know, such as age, sex or the place; ✱ is proposed",
+    ),
+    (
+        re.compile(r"^choose another one, or replace it with --overwrite \(overwrite=True\)$"),
+        "choose another one: the page replaces nothing",
+    ),
+    (
+        re.compile(r": --hold-out 0\.1 when publishing, or --control TABLE\b"),
+        ": 0.1 in “Hold people out” (Method, More to choose) would tell",
+    ),
     (
         re.compile(r"\bpublish with --hold-out 0\.1\b"),
         "write 0.1 into “Hold people out” (Method, More to choose) and run it again",
     ),
+    (re.compile(r"(?<=a row stands for); --weight says so\b"), ""),  # it is the role that is proposed
     (re.compile(r"\bmore quasi-identifiers blur\b"), "more such columns blur"),
     (re.compile(r"\bthe same as another quasi-identifier\b"), "the same as another such column"),
     (re.compile(r"\bnotices at the end of this page\b"), "notices above"),
+    (
+        re.compile(r"^Hand out the folder public/ as it is, and nothing else\."),
+        "Hand out the public half as it is, and nothing else: the next step has it as one file.",
+    ),
+    (re.compile(r"^Keep private/ as safe as the table:"), "Keep the private half as safe as the table:"),
     (re.compile(r"\bwith `oneoff verify`"), "with oneoff"),
 )
 

@@ -343,6 +343,9 @@ def _cell(estimate: Any) -> dict[str, str]:
 # --- rows
 
 
+_OF_NOBODY = ("tallied", "synthetic")  # what they have for records are plain rows
+
+
 def plain_rows(folder: str) -> dict[str, Any]:
     """The first rows of each table that can be had, and what the library says where there are none."""
     found = {}
@@ -353,6 +356,7 @@ def plain_rows(folder: str) -> dict[str, Any]:
             found[what] = {"columns": frame.column_names, "head": head, "rows": frame.num_rows}
         except OneoffError as error:
             found[what] = {"error": error.as_dict()}
+    found["records"]["of_nobody"] = _opened(folder).records_form in _OF_NOBODY
     return found
 
 
