@@ -88,7 +88,7 @@ def believed(part: Model, seen: Moved) -> PartVerdict:
         level = max(level, promised) if part.larger_is_safer else min(level, promised)
     return PartVerdict(
         guarantee=part.spec(),
-        sentence=part.sentence(),
+        sentence=f"through being counted, {part.sentence()}",  # what people like them show is not bounded
         holds=holds,
         level=level,
         people_above=0 if holds else seen.release.rows,
