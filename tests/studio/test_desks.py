@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra is not installed: pip install 'oneoff[studio]'")
 
-from oneoff.errors import UnreadableFile
+from oneoff.errors import BadGuarantee, UnreadableFile
 from oneoff.studio.desks import Desks
 from oneoff.studio.folders import Folders
 from tests.studio.asgi import page_of
@@ -128,7 +128,8 @@ def test_paths_outside_are_refused_and_say_nothing_of_what_is_there(tmp_path: Pa
 
 
 def test_a_promise_names_no_file_outside(tmp_path: Path) -> None:
-    from oneoff.studio.promises import with_real_files
+    from oneoff.studio.named import names_file, real_method, real_option, with_real_files
+    from oneoff.studio.promises import split_text
 
     tables = tmp_path / "tables"
     tables.mkdir()
@@ -136,6 +137,26 @@ def test_a_promise_names_no_file_outside(tmp_path: Path) -> None:
     desk = Desks(tmp_path / "desks", Folders([tables])).new("one")
     assert with_real_files(desk, "k-anonymity:3+f-privacy:caps.csv") == f"k-anonymity:3+f-privacy:{tables / 'caps.csv'}"
     assert with_real_files(desk, "f-privacy:theta=8,base=0.02") == "f-privacy:theta=8,base=0.02"
-    for text in ("f-privacy:/etc/passwd", "k-anonymity:3+f-privacy:../x.csv"):
+    assert with_real_files(desk, "f-privacy:caps.csv,scale=0.5") == f"f-privacy:{tables / 'caps.csv'},scale=0.5"
+    real = f"f-privacy:{tables / 'caps.csv'}"
+    assert with_real_files(desk, "sex=f-privacy:caps.csv,pay=beta-likeness:2") == f"sex={real},pay=beta-likeness:2"
+    assert names_file(real)
+    assert split_text(f"k-anonymity:3+{real}") == ({"k-anonymity": "3"}, real), "its path is not lost"
+    for text in ("f-privacy:/etc/passwd", "k-anonymity:3+f-privacy:../x.csv", "F-Privacy:/etc/passwd",
+                 "f-privacy : /etc/passwd", "a=f-privacy:/etc/passwd,b=k-anonymity:2"):  # fmt: skip
         with pytest.raises(UnreadableFile):
             with_real_files(desk, text)
+    for text in ("f-privacy:x,y/../../caps.csv", "f-privacy:x+y/../../caps.csv"):
+        with pytest.raises(BadGuarantee):
+            with_real_files(desk, text)
+    desk.settle(None, sensitive=["diag", "stay"])
+    assert real_option(desk, "domain", "yes/no;maybe") == "yes/no;maybe"
+    assert real_option(desk, "domain", "diag:caps.csv,stay:A;B") == f"diag:{tables / 'caps.csv'},stay:A;B"
+    assert real_method(desk, "tallies:domain=caps.csv") == f"tallies:domain={tables / 'caps.csv'}"
+    assert real_method(desk, "mondrian:cuts=strict") == "mondrian:cuts=strict"
+    assert real_method(desk, "mondrian") == "mondrian"
+    for text in ("tallies:domain=../x.csv", "tallies: domain = /x.CSV", "transversal:public=/etc/passwd"):
+        with pytest.raises(UnreadableFile):
+            real_method(desk, text)
+    with pytest.raises(UnreadableFile):
+        real_option(desk, "domain", "diag:/x.csv,stay:A;B")
