@@ -137,7 +137,9 @@ def split_text(guarantee: str) -> tuple[dict[str, str], str]:
         return {}, guarantee
     chosen, rest = {}, []
     for text in parts_of(guarantee):
-        spec = text.strip() if names_file(text) else parse(text).spec()  # which has the name of a file without its folder
+        spec = (
+            text.strip() if names_file(text) else parse(text).spec()
+        )  # which has the name of a file without its folder
         name, _, value = spec.partition(":")
         if name in _BY_NAME and name not in chosen and re.fullmatch(r"[\d./]+", value):
             chosen[name] = value

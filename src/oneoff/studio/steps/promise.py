@@ -114,7 +114,7 @@ async def _settle(request: Request) -> Response:
 
 
 def _checked(desk: Desk, text: str) -> str:
-    """The guarantee as the library writes it, or with the path of a file; what no release of this table keeps is an error."""
+    """The guarantee as the library writes it, or with the path of its file; one that nothing keeps is an error."""
     if not text:
         raise BadGuarantee("nothing is promised yet", allowed="at least one promise", hint="tick one of them")
     real = with_real_files(desk, text)
