@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from oneoff.errors import BadValue
+from oneoff.errors import BadValue, FolderNotWritable
 from oneoff.studio import serving
 
 
@@ -78,3 +79,26 @@ def test_one_page_at_a_time_keeps_its_tables_in_a_folder(tmp_path: Path) -> None
     (kept / "passing-of-one-that-was-killed").mkdir()
     with serving._private_folder(kept):
         assert not (kept / "passing-of-one-that-was-killed").exists()
+
+
+def test_whoever_interrupts_twice_does_not_interrupt_the_end() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with serving._uninterrupted():
+        os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_private_half_is_not_written_into_a_public_one(tmp_path: Path) -> None:
+    from oneoff.studio.work.handover import write
+
+    for half in ("private", "public"):
+        (tmp_path / "run" / half).mkdir(parents=True)
+    (tmp_path / "run" / "private" / "seed").write_text("7")
+    (tmp_path / "handed" / "public").mkdir(parents=True)
+    (tmp_path / "handed" / "public" / "release.json").write_text("{}")
+    for folder in ("handed/public/mine", "handed/public/a/b"):
+        with pytest.raises(FolderNotWritable, match="public half"):
+            write(str(tmp_path / "run"), str(tmp_path / folder), False, "", {})
+    assert [path.name for path in (tmp_path / "handed" / "public").iterdir()] == ["release.json"]
+    write(str(tmp_path / "run"), str(tmp_path / "handed" / "mine"), False, "", {})
+    assert (tmp_path / "handed" / "mine" / "private" / "seed").read_text() == "7"

@@ -180,8 +180,11 @@ class Desks:
 
     def close(self) -> None:
         """The page ends: runs are stopped, and nothing is left unless it is to be kept."""
+        desks = list(self._desks.values())
+        for desk in desks:  # which ends them all at the same time
+            desk.runs.stop()
         self.warm.close()
-        for desk in list(self._desks.values()):
+        for desk in desks:
             if self._keep:
                 desk.runs.close()
             else:

@@ -225,12 +225,16 @@ class Runs:
         if mine:
             _remove(run.folder)
 
-    def close(self) -> None:
-        """End all that is under way, for good."""
+    def stop(self) -> None:
+        """Tell all that is under way to end, and start nothing more."""
         with self._turn:
             self._closed = True
         for run in self.all():
             self.cancel(run.id)
+
+    def close(self) -> None:
+        """End all that is under way, for good."""
+        self.stop()
         with self._turn:
             self._turn.wait_for(lambda: not any(run.active for run in self.all()), timeout=30)
 
@@ -245,6 +249,9 @@ class Runs:
                 run._tell(state="cancelled")
             else:
                 run.work()
+        except OSError:
+            if not self._closed:  # its folder may go while it stops
+                raise
         finally:
             with self._turn:
                 self._running -= 1

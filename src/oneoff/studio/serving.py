@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -71,7 +72,8 @@ def serve(
             try:
                 _run(create_app(desks, token=token, port=at, release=opened, begin=begin), listening)
             finally:
-                desks.close()
+                with _uninterrupted():
+                    desks.close()
 
 
 def _run(app: ASGIApp, listening: socket.socket) -> None:
@@ -99,6 +101,19 @@ def _run(app: ASGIApp, listening: socket.socket) -> None:
             signal.signal(signal.SIGHUP, hang_up)
     with suppress(KeyboardInterrupt):  # that is how it ends
         server.run(sockets=[listening])
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Whoever presses Ctrl+C twice wants it to end, and not that something is left: it takes seconds at most."""
+    if threading.current_thread() is not threading.main_thread():  # only that one may handle signals
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
