@@ -284,3 +284,23 @@ def test_a_comparison_is_shown_with_what_it_was_asked_for(tmp_path: Path) -> Non
         answer = caller.get(f"{desk.at('result')}/studies")
         assert answer.status_code == 200
         assert "mondrian" in answer.text
+
+
+@pytest.mark.parametrize("form", [{"do": "propose", "proposal": "9"}, {"do": "put", "node": "9:x", "above": "all"},
+                                  {"do": "cut", "level": "z"}, {"do": "make", "kind": "/etc/passwd"}])  # fmt: skip
+def test_a_tree_that_another_tab_changed_is_no_defect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: dict[str, str]
+) -> None:
+    from oneoff.studio.steps import trees
+
+    found = {"counts": {"flu": 1, "cold": 1}, "missing": 0, "distinct": 2, "proposals": []}
+    monkeypatch.setattr(trees, "_proposals", lambda *_: found)
+    monkeypatch.setattr(trees, "_names", lambda _: ["disease"])
+    with page_of(tmp_path / "desks", tmp_path) as page:
+        caller = page.caller()
+        desk = page.desk(caller)
+        address = desk.at("columns") + "/tree?column=disease"
+        assert caller.post(address, data={"do": "flat"}).status_code == 303
+        answer = caller.post(address, data=form)
+        assert answer.status_code == 422
+        assert 'role="alert"' in answer.text
