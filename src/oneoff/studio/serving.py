@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import shutil
@@ -79,6 +80,7 @@ def serve(
 def _run(app: ASGIApp, listening: socket.socket) -> None:
     import uvicorn
 
+    logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # it quotes what was sent
     config = uvicorn.Config(
         app,
         access_log=False,  # addresses say which values somebody asked about
