@@ -208,10 +208,12 @@ def _clear_leftovers() -> None:
 
     Folders, and the files that opened a browser (`_opened`).
     """
-    homes = [Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"), Path.home().glob(f"{_PREFIX}*-*.html")]
-    for path in chain(*homes):
+    found = [Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*")]
+    with suppress(RuntimeError):  # somebody without a home
+        found.append(Path.home().glob(f"{_PREFIX}*-*.html"))
+    for path in chain(*found):
         number = path.name.removeprefix(_PREFIX).partition("-")[0]
-        with suppress(OSError):
+        with suppress(OSError, OverflowError):
             mine = not hasattr(os, "getuid") or path.lstat().st_uid == os.getuid()
             if not mine or not number.isdecimal() or _alive(int(number)) or path.is_symlink():
                 continue
