@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import oneoff as library
-from oneoff.errors import BadValue, UnreadableFile
-from oneoff.releases.signature import origin_of, signer
+from oneoff.errors import BadValue, DamagedRelease, UnreadableFile
+from oneoff.releases.folder import load_release
+from oneoff.releases.signature import SIGNATURE, origin_of, signer
 from oneoff.table.sample import sample
 from tests.command_line import Answer, oneoff
 
@@ -234,3 +235,13 @@ def test_openssl_makes_such_keys_and_checks_such_signatures(made: Path, keys: Pa
     command = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", str(keys / "other.pub"), "-rawin"]
     files = ["-in", str(public / "release.json"), "-sigfile", str(public / "release.json.sig")]
     assert subprocess.run([*command, *files], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["release.json", SIGNATURE])
+def test_what_is_no_plain_file_is_not_opened(name: str, public: Path) -> None:
+    """Nobody may ever write to a pipe, and some devices have no end."""
+    (public / name).unlink(missing_ok=True)
+    (public / name).symlink_to("/dev/null")
+    with pytest.raises((DamagedRelease, UnreadableFile)) as refused:
+        load_release(public) if name == "release.json" else origin_of(public, None)
+    assert "no plain file" in refused.value.got

@@ -123,5 +123,7 @@ def test_a_defect_says_nothing_of_the_table(page: Page, monkeypatch: Any, capsys
     answer = quiet.get("/")
     said = capsys.readouterr()
     assert answer.status_code == 500
+    assert "Something went wrong" in answer.text
+    assert 'id="main"' in answer.text, "where the script puts the focus"
     assert "ValueError" in said.err
     assert "Mary" not in answer.text + said.err + said.out

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -10,7 +12,8 @@ import pytest
 
 from oneoff.errors import BadValue
 from oneoff.job import Job
-from oneoff.studio.runs import Run, Runs
+from oneoff.studio.children import Child
+from oneoff.studio.runs import Run, Runs, Told
 from oneoff.table.sample import sample
 from tests.command_line import oneoff as command_line
 from tests.studio.test_children import gone
@@ -181,3 +184,42 @@ def test_a_sweep_is_a_run_with_progress(runs, people):
     points = run.result()["swept"]["points"]
     assert [point["guarantee"] for point in points] == ["k-anonymity:2", "k-anonymity:5"]
     assert not run.out.exists()
+
+
+def test_two_tabs_delete_one_run(runs, people):
+    run = runs.start(long_job(people))
+    at_work(run)
+    tabs = [threading.Thread(target=runs.delete, args=(run.id,)) for _ in range(2)]
+    failed = []
+    hook, threading.excepthook = threading.excepthook, failed.append
+    try:
+        for tab in tabs:
+            tab.start()
+        for tab in tabs:
+            tab.join()
+    finally:
+        threading.excepthook = hook
+    assert not failed
+    assert not run.folder.exists()
+
+
+def test_a_run_that_looked_before_its_turn_is_told_when_it_comes(tmp_path):
+    """Threads begin in any order: the second may look while the first is still before it."""
+    runs, both = Runs(tmp_path / "runs"), threading.Barrier(2)
+    first, second = (Run(tmp_path / name, "release", Told()) for name in ("001", "002"))
+    runs._waiting += [first, second]
+    first.work = second.work = lambda: both.wait(60)
+    threads = [threading.Thread(target=runs._work, args=(run,), daemon=True) for run in (second, first)]
+    threads[0].start()
+    while not runs._turn._waiters:
+        time.sleep(0.001)
+    threads[1].start()
+    for thread in threads:
+        thread.join(90)
+    assert not both.broken
+
+
+def test_a_child_has_its_temporary_files_where_the_page_has_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Child() as child:
+        assert f"TMPDIR={tmp_path}".encode() in Path(f"/proc/{child.pid}/environ").read_bytes().split(b"\0")

@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import stat
+import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -199,20 +200,38 @@ def test_another_user_of_the_machine_is_refused_with_token_and_cookie(served: Se
     for path in ("/", f"/?token={served.token}"):
         asked = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {name}={value}\r\nConnection: close\r\n\r\n"
         assert as_user(0, served.port, asked).startswith("HTTP/1.1 200")
-        answer = as_user(65534, served.port, asked)
-        assert answer.startswith("HTTP/1.1 403")
-        assert "Another user of this machine" in answer
+        for host in ("127.0.0.1", "::ffff:127.0.0.1"):  # the same place, and another table of the system
+            answer = as_user(65534, served.port, asked, host)
+            assert answer.startswith("HTTP/1.1 403")
+            assert "Another user of this machine" in answer
 
 
-def as_user(number: int, port: int, asked: str) -> str:
+@pytest.mark.parametrize("hangs_up", ["close", "reset"])
+def test_another_user_who_hangs_up_at_once_is_refused(served: Server, steward: Caller, hangs_up: str) -> None:
+    """Of a connection that nobody holds any more the system says that it is root's, or nothing."""
+    if os.geteuid() != 0 or not sys.platform.startswith("linux"):
+        pytest.skip("only root can act as somebody else")
+    name, value = next(iter(steward.cookies.items()))
+    asked = (
+        f"POST /desk HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nCookie: {name}={value}\r\n"
+        "Content-Length: 0\r\n\r\n"
+    )
+    for _ in range(10):
+        as_user(65534, served.port, asked, hangs_up=hangs_up)
+    assert 'href="/desk/' not in steward.get("/").text
+
+
+def as_user(number: int, port: int, asked: str, host: str = "127.0.0.1", hangs_up: str = "") -> str:
     """What a process of this user is answered; forked, as another user may not run the Python of this one."""
     reading, writing = os.pipe()
     if (child := os.fork()) == 0:
         try:
             os.setuid(number)
-            with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
+            with socket.create_connection((host, port), timeout=20) as line:
+                if hangs_up == "reset":
+                    line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 line.sendall(asked.encode())
-                while more := line.recv(1 << 16):
+                while not hangs_up and (more := line.recv(1 << 16)):
                     os.write(writing, more)
         finally:
             os._exit(0)
@@ -373,6 +392,8 @@ def test_nothing_of_a_table_is_in_the_log(served: Server, steward: Caller) -> No
     steward.get(f"{at}/columns?x={SECRET}")
     steward.post(f"{at}/table/choose", {"input": f"{SECRET}.csv"})
     steward.post(f"{at}/columns", {f"column.{SECRET}": SECRET})
+    odd = "multipart/form-data; boundary=x"  # of which the reader of forms says what it found instead
+    steward.ask("POST", f"{at}/table/upload", f"--{SECRET}".encode(), Origin=served.origin, Content_Type=odd)
     lines = served.said.strip().splitlines()
     assert len(lines) == 2, lines
     assert SECRET not in served.said

@@ -317,6 +317,8 @@ def _described(public: Path) -> tuple[dict[str, Any], Stamps]:
 def _description(public: Path) -> str:
     """The text of release.json, unless it is far longer than any description."""
     path, most = public / "release.json", most_bytes() // _JSON_PART
+    if exists(path) and not is_file(path):  # a pipe nobody writes to, or a device without an end
+        raise ValueError("it is no plain file")
     if path.stat().st_size > most:
         raise ValueError(f"it has {path.stat().st_size:,} bytes, and {most:,} are allowed ({LIMIT} / {_JSON_PART})")
     return path.read_text(encoding="utf-8")

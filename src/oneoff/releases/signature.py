@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneoff.errors import BadValue, UnreadableFile
+from oneoff.table.paths import exists, is_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -113,6 +114,8 @@ def origin_of(public: Path, path: KeyFile | None) -> Origin:
 
 def _signature(public: Path) -> bytes | None:
     try:
+        if exists(public / SIGNATURE) and not is_file(public / SIGNATURE):
+            raise OSError("it is no plain file")
         with (public / SIGNATURE).open("rb") as file:
             return file.read(_BYTES + 1)  # one that is too long is none of this file
     except FileNotFoundError:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oneoff import report
 from oneoff.errors import OneoffError
+from oneoff.studio.asking import forget
 from oneoff.studio.desks import Desks
 from oneoff.studio.draft import STEPS, said
 from oneoff.studio.guard import Guard, defect_page
@@ -43,7 +45,7 @@ def create_app(
     routes = _for_stewards() if release is None else _for_recipients()
     app = Starlette(
         routes=[*shared, *routes], middleware=[Middleware(_Forms)],
-        exception_handlers={HTTPException: _not_there, OneoffError: _complained},
+        exception_handlers={HTTPException: _not_there, OneoffError: _complained, Exception: _failed},
     )  # fmt: skip
     app.state.desks, app.state.release, app.state.begin = desks, release, begin
     return Guard(app, token=token, port=port)
@@ -113,7 +115,9 @@ async def _first(request: Request) -> Response:
 
 
 async def _close(request: Request) -> Response:
-    desks_of(request).remove(desk_of(request))
+    desk = desk_of(request)
+    await run_in_threadpool(desks_of(request).remove, desk)  # which may wait for a run to stop
+    forget(desk)
     return go_to("/")
 
 

@@ -13,9 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Any
 
+from oneoff.studio.children import Stopped
 from oneoff.studio.desks import Desk
 
-__all__ = ["answered", "ask"]
+__all__ = ["answer_now", "answered", "ask", "forget"]
 
 _WAITING: dict[tuple[str, str], tuple[str, Future[Any]]] = {}
 _LOCK = Lock()
@@ -24,7 +25,7 @@ _THREADS = ThreadPoolExecutor(max_workers=4, thread_name_prefix="asking")  # the
 
 def ask(desk: Desk, name: str, function: str, /, **arguments: Any) -> Any:
     """What was answered; None while it is being found out."""
-    wanted = _key(function, arguments)
+    wanted = _key(desk, function, arguments)
     known = answered(desk, name, function, **arguments)
     if known is not None:
         return known
@@ -43,20 +44,33 @@ def ask(desk: Desk, name: str, function: str, /, **arguments: Any) -> Any:
 def answer_now(desk: Desk, name: str, function: str, /, **arguments: Any) -> Any:
     """The same, waited for: in a thread, of course."""
     known = answered(desk, name, function, **arguments)
-    return _answer(desk, name, _key(function, arguments), function, arguments) if known is None else known
+    return _answer(desk, name, _key(desk, function, arguments), function, arguments) if known is None else known
 
 
 def answered(desk: Desk, name: str, function: str, /, **arguments: Any) -> Any:
     """What was answered to the same question before, or None; nothing is asked."""
     known = desk.recall(name)
-    return known["answer"] if known is not None and known["asked"] == _key(function, arguments) else None
+    return known["answer"] if known is not None and known["asked"] == _key(desk, function, arguments) else None
 
 
 def _answer(desk: Desk, name: str, wanted: str, function: str, arguments: dict[str, Any]) -> Any:
-    answer = desk.warm.ask(desk.id, function, **arguments)
+    if desk.is_closed():  # while this waited for its turn
+        raise Stopped("this table was closed")
+    try:
+        answer = desk.warm.ask(desk.id, function, **arguments)
+    finally:
+        if desk.is_closed():  # meanwhile: a child that began late has no other end
+            desk.warm.forget(desk.id)
     desk.remember(name, {"asked": wanted, "answer": answer})
     return answer
 
 
-def _key(function: str, arguments: dict[str, Any]) -> str:
-    return json.dumps([function, arguments], sort_keys=True)
+def forget(desk: Desk) -> None:
+    """A desk that is closed: nobody will come for what was asked there."""
+    with _LOCK:
+        for asked in [each for each in _WAITING if each[0] == desk.id]:
+            del _WAITING[asked]
+
+
+def _key(desk: Desk, function: str, arguments: dict[str, Any]) -> str:
+    return json.dumps([desk.tables, function, arguments], sort_keys=True)

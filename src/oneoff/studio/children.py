@@ -20,6 +20,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import weakref
 from collections import OrderedDict
@@ -59,7 +60,7 @@ class Child:
     """A process that answers one call after another.
 
     log       a file for what it says on standard error
-    scratch   a folder for its temporary files
+    scratch   a folder for its temporary files; else those are where this process has its own
     """
 
     def __init__(self, log: Path | None = None, scratch: Path | None = None) -> None:
@@ -148,7 +149,7 @@ atexit.register(stop_all)
 
 def _started(log: Path | None, scratch: Path | None) -> subprocess.Popen[bytes]:
     errors_to: IO[bytes] | int = subprocess.DEVNULL if log is None else _private_file(log)
-    places = {} if scratch is None else dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
+    places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch or tempfile.gettempdir()))  # as this process has it
     apart: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.BELOW_NORMAL_PRIORITY_CLASS}

@@ -20,6 +20,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from oneoff.errors import UnreadableFile
 from oneoff.studio.children import Warm
 from oneoff.studio.draft import Draft
 from oneoff.studio.folders import Folders
@@ -49,6 +50,8 @@ class Desk:
         self.draft = Draft.load(saved) if saved.exists() else Draft()
         self.runs = Runs(folder / "runs")
         self.lock = RLock()
+        self.tables = 0  # how many there were: what was asked about one is not said of the next of its name
+        self._closed = False
 
     @property
     def source(self) -> Path | None:
@@ -67,6 +70,8 @@ class Desk:
 
     def path(self, *parts: str) -> Path:
         """A path in its folder, whose folders are made; parts are names and never what somebody typed."""
+        if self._closed:
+            raise UnreadableFile("this table was closed")
         found = self.folder.joinpath(*parts)
         found.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return found
@@ -79,15 +84,18 @@ class Desk:
     def keep(self, draft: Draft) -> Draft:
         """Replace the draft, on disk first."""
         with self.lock:
-            draft.save(self.path("draft.json"))
+            if not self._gone():
+                draft.save(self.path("draft.json"))
             self.draft = draft
             return draft
 
     def remember(self, name: str, found: Any) -> None:
         """Keep what was found out about the table (plain values), until the table changes."""
-        file = self.path("found", f"{name}.json")
-        aside = file.with_suffix(".new")
         with self.lock:  # two tabs may have asked
+            if self._gone():
+                return
+            file = self.path("found", f"{name}.json")
+            aside = file.with_suffix(".new")
             aside.touch(mode=0o600)
             aside.write_text(json.dumps(found), encoding="utf-8")
             aside.replace(file)
@@ -99,7 +107,25 @@ class Desk:
 
     def forget(self) -> None:
         """What was found out, when the table is another."""
-        shutil.rmtree(self.folder / "found", ignore_errors=True)
+        with self.lock:
+            self.tables += 1
+            shutil.rmtree(self.folder / "found", ignore_errors=True)
+
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def close(self) -> None:
+        """For good, with all that is in its folder. What is still under way keeps nothing of it."""
+        with self.lock:
+            self._closed = True
+        self.runs.close()
+        self._gone()
+
+    def _gone(self) -> bool:
+        """Is it closed? Then whatever came late into its folder goes, too."""
+        if self._closed:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return self._closed
 
 
 class Desks:
@@ -149,14 +175,17 @@ class Desks:
         with self._lock:
             self._desks.pop(desk.id, None)
             self._owner.pop(desk.id, None)
-        desk.runs.close()
         self.warm.forget(desk.id)
-        shutil.rmtree(desk.folder, ignore_errors=True)
+        desk.close()
 
     def close(self) -> None:
         """The page ends: runs are stopped, and nothing is left unless it is to be kept."""
+        desks = list(self._desks.values())
+        for desk in desks:  # which ends them all at the same time
+            desk.runs.stop()
         self.warm.close()
-        for desk in list(self._desks.values()):
-            desk.runs.close()
-            if not self._keep:
-                shutil.rmtree(desk.folder, ignore_errors=True)
+        for desk in desks:
+            if self._keep:
+                desk.runs.close()
+            else:
+                desk.close()

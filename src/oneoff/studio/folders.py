@@ -11,10 +11,14 @@ __all__ = ["Folders"]
 
 
 class Folders:
-    """The folders that somebody allowed when the page was started."""
+    """The folders that somebody allowed when the page was started.
 
-    def __init__(self, allowed: Iterable[Path]) -> None:
+    private   where the page keeps the tables of all its sessions: no session chooses there, wherever that is
+    """
+
+    def __init__(self, allowed: Iterable[Path], private: Path | None = None) -> None:
         self.allowed = tuple(dict.fromkeys(folder.resolve() for folder in allowed))
+        self._private = None if private is None else private.resolve()
 
     def inside(self, path: str | Path, *more: Path) -> Path:
         """The real path of a file or folder within the allowed ones (or `more` of them), or an error.
@@ -27,7 +31,10 @@ class Folders:
             real = (home / Path(path).expanduser()).resolve()
         except (OSError, RuntimeError, ValueError):
             raise self._refusal(path) from None
-        if not any(real.is_relative_to(folder.resolve()) for folder in (*self.allowed, *more)):
+        if any(real.is_relative_to(folder.resolve()) for folder in more):
+            return real
+        hidden = self._private is not None and real.is_relative_to(self._private)
+        if hidden or not any(real.is_relative_to(folder) for folder in self.allowed):
             raise self._refusal(path)
         return real
 

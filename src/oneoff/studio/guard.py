@@ -186,7 +186,7 @@ def _page(title: str, words: str, status: int, refresh: str = "", *, closes: boo
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>{title}</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/static/palette.css">'
         '<link rel="stylesheet" href="/static/studio.css"></head>'
-        f'<body><main class="alone"><h1>{title}</h1><p>{words}</p></main></body></html>'
+        f'<body><main class="alone" id="main" tabindex="-1"><h1>{title}</h1><p>{words}</p></main></body></html>'
     )
     return HTMLResponse(page, status, {"connection": "close"} if closes else None)
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from starlette.datastructures import FormData
 
-__all__ = ["desk_of", "desks_of", "form_of", "go_to", "help_of", "is_fragment", "render", "session_of"]
+__all__ = ["desk_of", "desks_of", "form_of", "go_to", "help_of", "is_fragment", "number_in", "render", "session_of"]
 
 _MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 _LONGEST = 2000  # letters of any text
@@ -69,6 +69,11 @@ def desk_of(request: Request) -> Desk:
 async def form_of(request: Request) -> FormData:
     """What a form says; there may be as many fields as a wide table has columns, and a file or two."""
     return await request.form(max_files=4, max_fields=20_000)
+
+
+def number_in(text: str) -> int | str:
+    """The whole number that somebody typed, or the text, for the library to refuse."""
+    return int(text) if text.isdecimal() and len(text) < 20 else text
 
 
 def is_fragment(request: Request) -> bool:

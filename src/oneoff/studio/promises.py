@@ -15,10 +15,11 @@ from oneoff.errors import OneoffError
 from oneoff.models import Model, PerColumn, parse
 from oneoff.models.adversary import Adversary
 from oneoff.models.counts import Prior
+from oneoff.models.spec import parts_of
 from oneoff.report.patient import patient_sentence
-from oneoff.studio.desks import Desk
+from oneoff.studio.named import names_file
 
-__all__ = ["KINDS", "Ceiling", "Kind", "Meaning", "joined_text", "meaning_of", "split_text", "with_real_files"]
+__all__ = ["KINDS", "Ceiling", "Kind", "Meaning", "joined_text", "meaning_of", "split_text"]
 
 
 @dataclass(frozen=True)
@@ -133,23 +134,18 @@ def split_text(guarantee: str) -> tuple[dict[str, str], str]:
     except OneoffError:
         return {}, guarantee
     if isinstance(model, PerColumn):
-        return {}, model.spec()
+        return {}, guarantee
     chosen, rest = {}, []
-    for part in model.parts():
-        name, _, value = part.spec().partition(":")
+    for text in parts_of(guarantee):
+        spec = (
+            text.strip() if names_file(text) else parse(text).spec()
+        )  # which has the name of a file without its folder
+        name, _, value = spec.partition(":")
         if name in _BY_NAME and name not in chosen and re.fullmatch(r"[\d./]+", value):
             chosen[name] = value
         else:
-            rest.append(part.spec())
+            rest.append(spec)
     return chosen, "+".join(rest)
-
-
-_CAPS_FILE = re.compile(r"(?<=f-privacy:)[^=,+]+(?=$|[,+])")
-
-
-def with_real_files(desk: Desk, text: str) -> str:
-    """With the real paths of files that a promise names, which lie in folders that may be read, or an error."""
-    return _CAPS_FILE.sub(lambda found: str(desk.folders.inside(found[0].strip(), desk.folder)), text)
 
 
 def meaning_of(guarantee: str, table: Mapping[str, Any], known: Sequence[str]) -> Meaning:

@@ -178,6 +178,7 @@ class Runs:
         self._folder, self._most = folder, most
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._turn, self._waiting, self._running = threading.Condition(), list[Run](), 0
+        self._closed = False
         self._runs = {run.id: run for run in map(_found, sorted(folder.glob("[0-9]*"))) if run is not None}
 
     def all(self) -> list[Run]:
@@ -188,6 +189,8 @@ class Runs:
 
     def start(self, job: Job, kind: str = "release", asked: Mapping[str, Any] | None = None) -> Run:
         """Start a run of a job; asked: what a sweep or a comparison takes besides."""
+        if self._closed:
+            raise Stopped("the page was closed")
         folder = self._new_folder()
         seed = job.chosen_seed()  # read now, for its file may change
         _write(folder / "job.toml", job.model_copy(update={"output": str(folder / "out")}).to_toml())
@@ -196,6 +199,8 @@ class Runs:
         run = Run(folder, kind, Told(asked=dict(asked or {})))
         run._tell(state="waiting")
         with self._turn:
+            if self._closed:
+                raise Stopped("the page was closed")
             self._runs[run.id] = run
             self._waiting.append(run)
         threading.Thread(target=self._work, args=(run,), daemon=True, name=f"run {run.id}").start()
@@ -216,13 +221,20 @@ class Runs:
         self.cancel(name)
         with self._turn:
             self._turn.wait_for(lambda: not run.active, timeout=30)
-            del self._runs[name]
-        _remove(run.folder)
+            mine = self._runs.pop(name, None) is run  # not if another tab was faster, and the name is another's by now
+        if mine:
+            _remove(run.folder)
 
-    def close(self) -> None:
-        """End all that is under way."""
+    def stop(self) -> None:
+        """Tell all that is under way to end, and start nothing more."""
+        with self._turn:
+            self._closed = True
         for run in self.all():
             self.cancel(run.id)
+
+    def close(self) -> None:
+        """End all that is under way, for good."""
+        self.stop()
         with self._turn:
             self._turn.wait_for(lambda: not any(run.active for run in self.all()), timeout=30)
 
@@ -231,11 +243,15 @@ class Runs:
             self._turn.wait_for(lambda: run.stopping or (self._running < self._most and self._waiting[0] is run))
             self._waiting.remove(run)
             self._running += 1
+            self._turn.notify_all()  # the next one may be first now, and there may be room
         try:
             if run.stopping:
                 run._tell(state="cancelled")
             else:
                 run.work()
+        except OSError:
+            if not self._closed:  # its folder may go while it stops
+                raise
         finally:
             with self._turn:
                 self._running -= 1

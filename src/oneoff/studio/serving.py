@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
+import shutil
 import signal
 import socket
+import sys
 import tempfile
+import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from oneoff.errors import BadValue, MissingPackage, nearest
+from oneoff.errors import BadValue, MissingPackage, listing, nearest
 from oneoff.table.paths import is_file, is_folder
 
 if TYPE_CHECKING:
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+_PREFIX, _PASSING = "oneoff-studio-", "passing"
 HOST = "127.0.0.1"  # and never another: who is not on this machine has no way in
 _NEEDED = ("starlette", "uvicorn", "python_multipart")
 
@@ -52,6 +58,7 @@ def serve(
     opened = None if release is None else _given_folder(Path(release), "--release")
     allowed = [Path.cwd(), *([] if begin is None else [begin.parent])]
     allowed += [_given_folder(Path(each), "--folder") for each in folders]
+    _clear_leftovers()
     with _listening(port) as listening, _private_folder(keep) as private:
         token, at = secrets.token_urlsafe(32), listening.getsockname()[1]
         address = f"http://{HOST}:{at}/?token={token}"
@@ -62,16 +69,18 @@ def serve(
             from oneoff.studio.desks import Desks
             from oneoff.studio.folders import Folders
 
-            desks = Desks(private / "desks", Folders(allowed), keep=keep is not None)
+            desks = Desks(private / "desks", Folders(allowed, private), keep=keep is not None)
             try:
                 _run(create_app(desks, token=token, port=at, release=opened, begin=begin), listening)
             finally:
-                desks.close()
+                with _uninterrupted():
+                    desks.close()
 
 
 def _run(app: ASGIApp, listening: socket.socket) -> None:
     import uvicorn
 
+    logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # it quotes what was sent
     config = uvicorn.Config(
         app,
         access_log=False,  # addresses say which values somebody asked about
@@ -94,6 +103,19 @@ def _run(app: ASGIApp, listening: socket.socket) -> None:
             signal.signal(signal.SIGHUP, hang_up)
     with suppress(KeyboardInterrupt):  # that is how it ends
         server.run(sockets=[listening])
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Whoever presses Ctrl+C twice wants it to end, and not that something is left: it takes seconds at most."""
+    if threading.current_thread() is not threading.main_thread():  # only that one may handle signals
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -120,44 +142,93 @@ def _private_folder(keep: str | Path | None) -> Iterator[Path]:
 
     Uploads pass through it, too, so that no part of a table is ever elsewhere.
     """
-    before = tempfile.tempdir
-    if keep is not None:
-        folder = Path(keep)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.chmod(0o700)
-        passing = folder / "passing"
-        passing.mkdir(mode=0o700, exist_ok=True)
-        tempfile.tempdir = str(passing)
-        try:
+    if keep is None:
+        with _passing(f"{_PREFIX}{os.getpid()}-", None) as folder:
             yield folder.resolve()
-        finally:
-            tempfile.tempdir = before
         return
-    _clear_leftovers()
-    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as name:
+    kept = _kept_folder(Path(keep))
+    with _held(kept):
+        for left in kept.glob(f"{_PASSING}*"):  # by a page that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        with _passing(_PASSING, kept):
+            yield kept
+
+
+@contextmanager
+def _passing(prefix: str, within: Path | None) -> Iterator[Path]:
+    """A folder for all temporary files of this process, as long as it is needed."""
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=within, ignore_cleanup_errors=True) as name:
         tempfile.tempdir = name
         try:
-            yield Path(name).resolve()
+            yield Path(name)
         finally:
             tempfile.tempdir = before
 
 
-_PREFIX = "oneoff-studio-"
+def _kept_folder(folder: Path) -> Path:
+    """The folder of --keep, for its owner alone: a new one, an empty one, or one that an earlier page kept."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        strangers = [each.name for each in folder.iterdir() if not each.name.startswith((".", "desks", _PASSING))]
+        if not strangers:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise BadValue(
+            "the folder of --keep is not usable", allowed="a folder of your own", got=error.strerror or str(error)
+        ) from None
+    if strangers:  # somebody may need it open to others
+        raise BadValue(
+            "the folder of --keep holds other things",
+            allowed="a new folder, or one that an earlier page kept",
+            got=listing(strangers),
+            hint=f"--keep {folder / 'studio'}",
+        )
+    return folder.resolve()
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Two pages at once would end each other's runs there."""
+    from oneoff.releases.disk import held
+
+    with ExitStack() as stack:
+        with suppress(OSError, ImportError):  # where nobody can tell
+            if not stack.enter_context(held(folder)):
+                raise BadValue(
+                    f"another page keeps its tables in {str(folder)!r}",
+                    allowed="one page at a time",
+                    hint="end that one first, or name another folder with --keep",
+                )
+        yield
 
 
 def _clear_leftovers() -> None:
-    """Folders of pages that were killed before they could tidy up: only our own, only of processes that are gone."""
-    import shutil
+    """What was left by pages that were killed before they could tidy up: only our own, only of processes that are gone.
 
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
-        number = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        with suppress(OSError):
-            mine = folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.getuid()
-            if mine and number.isdigit() and not _alive(int(number)):
-                shutil.rmtree(folder, ignore_errors=True)
+    Folders, and the files that opened a browser (`_opened`).
+    """
+    found = [Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*")]
+    with suppress(RuntimeError):  # somebody without a home
+        found.append(Path.home().glob(f"{_PREFIX}*-*.html"))
+    for path in chain(*found):
+        number = path.name.removeprefix(_PREFIX).partition("-")[0]
+        with suppress(OSError, OverflowError):
+            mine = not hasattr(os, "getuid") or path.lstat().st_uid == os.getuid()
+            if not mine or not number.isdecimal() or _alive(int(number)) or path.is_symlink():
+                continue
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
 
 
 def _alive(process: int) -> bool:
+    """Another process of this number; in a container a page has the same one every time."""
+    if process == os.getpid():
+        return False
+    if sys.platform == "win32":  # where asking would end it
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -181,7 +252,7 @@ def _opened(address: str, private: Path) -> Iterator[None]:
     )
     home = Path.home()
     folder = home if is_folder(home) and os.access(home, os.W_OK) else private
-    descriptor, name = tempfile.mkstemp(prefix="oneoff-studio-", suffix=".html", dir=folder)  # 0600
+    descriptor, name = tempfile.mkstemp(prefix=f"{_PREFIX}{os.getpid()}-", suffix=".html", dir=folder)  # 0600
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(page)
     try:

@@ -19,7 +19,7 @@ from oneoff.errors import BadValue, OneoffError, whole_number
 from oneoff.studio.asking import answer_now, answered
 from oneoff.studio.desks import Desk
 from oneoff.studio.draft import Draft, Said, said
-from oneoff.studio.pages import desk_of, form_of, go_to, is_fragment, render
+from oneoff.studio.pages import desk_of, form_of, go_to, is_fragment, number_in, render
 from oneoff.studio.steps.table import MISSING, found_of
 from oneoff.studio.steps.trees import routes as tree_routes
 from oneoff.table.made import is_word
@@ -284,7 +284,7 @@ def _whole(form: FormData, key: str, complaints: list[Said]) -> int | None:
     if not text:
         return None
     try:
-        return whole_number(int(text) if text.isdigit() else text, key.replace("_", " "), least=1)
+        return whole_number(number_in(text), key.replace("_", " "), least=1)
     except BadValue as error:
         complaints.append(said(error, default=key))
         return None

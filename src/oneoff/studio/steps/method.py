@@ -15,6 +15,7 @@ from oneoff.errors import BadValue, OneoffError
 from oneoff.studio.asking import ask
 from oneoff.studio.desks import Desk
 from oneoff.studio.draft import Draft, Said, said
+from oneoff.studio.named import real_option
 from oneoff.studio.pages import desk_of, form_of, go_to, render
 
 __all__ = ["reading_job", "routes"]
@@ -151,11 +152,8 @@ def _changes(desk: Desk, form: FormData, complaints: list[Said]) -> dict[str, An
 
 def _inside(desk: Desk, options: dict[str, str], name: str, field: str, complaints: list[Said]) -> None:
     """A file that an option names lies where files may be chosen."""
-    text = options[name]
-    if name == "domain" and not ("/" in text or "\\" in text or text.endswith((".csv", ".parquet"))):
-        return
     try:
-        options[name] = str(desk.folders.inside(text))
+        options[name] = real_option(desk, name, options[name])
     except OneoffError as error:
         complaints.append(said(error, default=field))
 

@@ -14,8 +14,9 @@ from oneoff.errors import BadGuarantee, OneoffError
 from oneoff.studio.asking import ask
 from oneoff.studio.desks import Desk
 from oneoff.studio.draft import Draft, Said, said
+from oneoff.studio.named import names_file, with_real_files
 from oneoff.studio.pages import desk_of, form_of, go_to, is_fragment, render
-from oneoff.studio.promises import KINDS, Meaning, joined_text, meaning_of, split_text, with_real_files
+from oneoff.studio.promises import KINDS, Meaning, joined_text, meaning_of, split_text
 from oneoff.studio.steps.columns import read_job_of
 from oneoff.studio.steps.table import found_of
 
@@ -113,12 +114,13 @@ async def _settle(request: Request) -> Response:
 
 
 def _checked(desk: Desk, text: str) -> str:
-    """The guarantee as the library writes it; one that no release of this table keeps is its error."""
+    """The guarantee as the library writes it, or with the path of its file; one that nothing keeps is an error."""
     if not text:
         raise BadGuarantee("nothing is promised yet", allowed="at least one promise", hint="tick one of them")
-    job = {**read_job_of(desk.draft), "guarantee": with_real_files(desk, text)}
+    real = with_real_files(desk, text)
+    job = {**read_job_of(desk.draft), "guarantee": real}
     answer = desk.warm.ask(desk.id, "oneoff.studio.work.look:keep_promise", job=job)
-    return str(answer["guarantee"])
+    return real if names_file(real) else str(answer["guarantee"])
 
 
 def _field(error: OneoffError, chosen: dict[str, str]) -> str:

@@ -15,7 +15,8 @@ from oneoff.errors import BadGuarantee, OneoffError, whole_number
 from oneoff.studio.asking import ask
 from oneoff.studio.desks import Desk
 from oneoff.studio.draft import Said, said
-from oneoff.studio.pages import desk_of, form_of, go_to, render
+from oneoff.studio.named import real_method, with_real_files
+from oneoff.studio.pages import desk_of, form_of, go_to, number_in, render
 from oneoff.studio.runs import Run
 from oneoff.studio.steps.run import latest, shown
 
@@ -115,7 +116,8 @@ def _start_sweep(desk: Desk, form: FormData) -> None:
         raise BadGuarantee("a sweep needs a promise with values to try", allowed="beta-likeness:1,2,4 or 1..5")
     repeat = str(form.get("repeat", "1")).strip() or "1"
     methods = [part.strip() for part in str(form.get("sweep-methods", "")).split(",") if part.strip()]
-    draws = whole_number(int(repeat) if repeat.isdecimal() else repeat, "repeat", least=1, most=20)
+    draws = whole_number(number_in(repeat), "repeat", least=1, most=20)
+    asked, methods = with_real_files(desk, asked), [real_method(desk, each) for each in methods]
     desk.warm.ask(desk.id, "oneoff.studio.work.runs:check_sweep", guarantee=asked, methods=methods)
     desk.runs.start(desk.draft.job(), "sweep", {"guarantee": asked, "methods": methods, "repeat": draws})
 
@@ -134,6 +136,7 @@ async def _compare(request: Request) -> Response:
 
 
 def _start_comparison(desk: Desk, methods: list[str]) -> None:
+    methods = [real_method(desk, each) for each in methods]
     desk.warm.ask(desk.id, "oneoff.studio.work.runs:check_methods", methods=methods)
     desk.runs.start(desk.draft.job(), "comparison", {"methods": methods})
 

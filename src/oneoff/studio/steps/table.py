@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from oneoff.errors import BadValue, OneoffError, UnreadableFile, whole_number
+from oneoff.errors import BadValue, OneoffError, OutputError, UnreadableFile, whole_number
 from oneoff.studio.asking import ask
 from oneoff.studio.desks import Desk
 from oneoff.studio.draft import Draft, Said, said
 from oneoff.studio.folders import Folders
 from oneoff.studio.heads import READING, Head, found_reading, head_of
-from oneoff.studio.pages import desk_of, form_of, go_to, render
+from oneoff.studio.pages import desk_of, form_of, go_to, number_in, render
 from oneoff.table.files import is_known
 
 __all__ = ["found_of", "reading_of", "routes"]
@@ -192,12 +193,19 @@ def _keep_upload(desk: Desk, given: UploadFile) -> None:
             got=name,
             hint="save a spreadsheet as CSV first",
         )
-    shutil.rmtree(desk.folder / "table", ignore_errors=True)
-    target = desk.path("table", name)
-    with target.open("xb") as file:
-        target.chmod(0o600)
-        shutil.copyfileobj(given.file, file, 1 << 20)
-    _begin(desk, target)
+    aside = desk.path("coming", secrets.token_hex(8))
+    try:
+        with aside.open("xb") as file:
+            aside.chmod(0o600)
+            shutil.copyfileobj(given.file, file, 1 << 20)
+        with desk.lock:  # two tabs may send one, and a run may read the one before
+            shutil.rmtree(desk.folder / "table", ignore_errors=True)
+            target = aside.replace(desk.path("table", name))
+        _begin(desk, target)
+    except OSError as error:
+        raise OutputError("the file cannot be kept", got=error.strerror or "", hint="choose it by its path") from None
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def _begin(desk: Desk, path: Path) -> None:
@@ -252,7 +260,7 @@ def _reading_from(form: FormData, complaints: list[Said]) -> dict[str, Any]:
     rows = str(form.get("rows", "")).replace(",", "").strip()
     if rows:
         try:
-            found["rows"] = whole_number(int(rows) if rows.isdigit() else rows, "the number of rows", least=1)
+            found["rows"] = whole_number(number_in(rows), "the number of rows", least=1)
         except BadValue as error:
             complaints.append(Said("rows", error.what, error.allowed, error.got, error.hint))
     return found

@@ -151,6 +151,13 @@ def _placed(complaint: Said, form: FormData) -> Said:
 
 
 def _changed(desk: Desk, column: str, form: FormData) -> None:
+    try:
+        _do(desk, column, form)
+    except (IndexError, ValueError):  # a place that another tab has taken away
+        raise BadValue("the tree is another one by now", hint="look at it again, and do what is to be done") from None
+
+
+def _do(desk: Desk, column: str, form: FormData) -> None:
     do = str(form.get("do", ""))
     if do == "nothing":
         return _use(desk, column, None)
@@ -201,6 +208,8 @@ def _only(labels: list[str], level: int) -> str:
 
 
 def _word(form: FormData) -> str:
+    if form.get("kind") not in [name for name, _ in _WORDS]:
+        raise BadValue("there is no such way to make one", allowed=", ".join(name for name, _ in _WORDS))
     kind, widths = str(form.get("kind", "")), str(form.get("widths", "")).replace(" ", "")
     return f"{kind}:{widths}" if widths and kind != "prefix" else kind
 

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from oneoff.errors import FolderNotWritable
 from oneoff.releases.contents import LIST
 from oneoff.releases.draft import Draft, appearing
 from oneoff.releases.signature import sign as sign_public
@@ -20,6 +21,7 @@ def write(release: str, folder: str, public: bool, job: str, beside: Mapping[str
     job      the text of private/job.toml
     beside   more files for the private half, by name: where they are, such as hierarchies that the job names
     """
+    _refuse_public_halves(Path(folder))
     told: list[str] = []
     source, written = Path(release), list[str]()
     with appearing(Path(folder), False, told.append) as draft:
@@ -35,6 +37,17 @@ def write(release: str, folder: str, public: bool, job: str, beside: Mapping[str
         with draft.file("private/job.toml") as file:
             file.write(job.encode())
     return {"files": [*written, "private/job.toml"], "notices": told}
+
+
+def _refuse_public_halves(folder: Path) -> None:
+    """The private half must not go out inside a public one."""
+    public = next((each for each in folder.parents if (each / "release.json").is_file()), None)
+    if public is not None:
+        raise FolderNotWritable(
+            f"{str(public)!r} is the public half of a release",
+            allowed="a folder outside of it: the private half is for you alone",
+            got=str(folder),
+        )
 
 
 def _copy(draft: Draft, path: Path, name: str) -> None:
