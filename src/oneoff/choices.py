@@ -51,7 +51,8 @@ def choices(name: str) -> tuple[Choice, ...]:
 
 
 def refuse_words(name: str, options: Mapping[str, Any]) -> None:
-    """A word where the method of that name wants a number is refused here, before any work."""
+    """A word where the method of that name wants a number is refused here, before any work; methods refuse it, too, and
+    know more about what may be."""
     for option, value in options.items():
         wanted = _number_of(name, option) if isinstance(value, str) else ""
         if wanted:

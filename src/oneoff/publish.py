@@ -17,7 +17,6 @@ from oneoff.advice import many_categories, many_columns
 from oneoff.audit import Verdict, audit
 from oneoff.auto import choose, large_groups, many_values
 from oneoff.catalog import METHODS, RELEASES, Method
-from oneoff.choices import refuse_words
 from oneoff.errors import BadValue, Defect, MethodMismatch, UnreachableGuarantee, listing, nearest, whole_number
 from oneoff.folder import private_files, public_pages
 from oneoff.models import Counts, Model, Prior, bound, by_column, parse, prior_of
@@ -480,9 +479,7 @@ def checked_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any
     for name, (what, known) in _FORMS.items():
         if options.get(name, known[0]) not in known:
             raise BadValue(f"unknown form for {what}", allowed=", ".join(known), got=repr(options[name]))
-    given = {name: _value(value) for name, value in options.items()}
-    refuse_words(method.name, given)
-    return given
+    return {name: _value(value) for name, value in options.items()}
 
 
 def _meant_option(name: str, method: Method) -> str:

@@ -15,7 +15,7 @@ from oneoff.report.comparison import comparison_html, comparison_lines
 from oneoff.table import Table
 
 PROMISE = "delta-probability:1/5+l-diversity:4"
-METHODS = ["mutual-cover", "mutual-cover:joint=true", "mondrian", "perturbation"]
+METHODS = ["mutual-cover", "mutual-cover:joint=true", "mondrian", "mutual-cover:joint=maybe"]
 Rows = list[dict[str, Any]]
 
 
@@ -87,7 +87,7 @@ def test_promises_are_told_apart(rows: Rows) -> None:
 
 
 def test_reasons_are_cut_between_words(rows: Rows) -> None:
-    assert "perturbation does not keep" in rows[3]["refused"]
+    assert "joint is not a truth value" in rows[3]["refused"]
     long = rows[3] | {"refused": "reason " * 1000}
     (line,) = (line for line in comparison_lines([long], PROMISE) if "refused" in line)
     assert line.endswith("reason …")
@@ -100,7 +100,7 @@ def test_the_page_draws_every_method_and_says_the_same_as_the_lines(rows: Rows) 
     for name in ("mutual-cover", "mutual-cover joint=true", "mondrian"):
         assert f">{name}</span>" in drawn
     assert len(re.findall(r'<span class="bar \w+" style="width:[\d.]+%">', drawn)) == 2 * 3, "two bars for each"
-    assert "perturbation: refused" in page
+    assert "mutual-cover joint=maybe: refused" in page
     assert "* One column at a time" in page
     assert '<div class="scroll" tabindex="0" role="region" aria-label="Methods side by side">' in page
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from oneoff.auto import foretold
 from oneoff.catalog import METHODS, Method
-from oneoff.choices import choices
+from oneoff.choices import choices, refuse_words
 from oneoff.errors import OneoffError
 from oneoff.models.adversary import Adversary
 from oneoff.publish import Order, foreseen_of, ordered
@@ -65,4 +65,5 @@ def _served(order: Order, table: Table) -> dict[str, Any]:
 def check(job: Mapping[str, Any], guarantee: str, method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Does the method know these options, and keep the promise? If not, that is an error."""
     order = ordered(table_of(job), guarantee, method, options, seeded=False)
+    refuse_words(order.method.name, order.options)
     return {"method": order.method.name, "foreseen": foreseen_of(order)}
