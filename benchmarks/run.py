@@ -297,7 +297,8 @@ Written by `make bench` (`make bench ARGS="--only recipients"` measures one bloc
 own. CPU s counts all threads. peak MB is the most memory the process ever held, with the interpreter, all libraries and
 the input table in it; base MB is what it held after the warm-up, before the table was read. GCP is the range variant: 0
 when nothing is blurred, 1 when everything is. holds says whether an audit of the records found the promise kept; "at
-most" is what the project holds itself to."""
+most" is what the project holds itself to. Tables larger than memory are in [larger.md](larger.md), the local page is in
+[page.md](page.md)."""
 
 REFERENCE_MEANING = "Reported figures, none of them produced by this run: good for the order of magnitude only."
 
