@@ -102,7 +102,7 @@ def test_an_upload_is_kept_in_the_desks_folder_and_goes_with_it(browser: Any, se
         tab.good_to_use()
 
 
-def test_without_script_every_form_works(browser: Any, server: Server) -> None:
+def test_without_script_the_first_steps_work(browser: Any, server: Server) -> None:
     with window(browser, java_script_enabled=False) as tab:
         page = tab.page
         page.goto(server.address)
