@@ -222,4 +222,5 @@ def test_a_run_that_looked_before_its_turn_is_told_when_it_comes(tmp_path):
 def test_a_child_has_its_temporary_files_where_the_page_has_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with Child() as child:
+        child.call("oneoff.card:plain", text="a process that has begun shows its environment")
         assert f"TMPDIR={tmp_path}".encode() in Path(f"/proc/{child.pid}/environ").read_bytes().split(b"\0")
