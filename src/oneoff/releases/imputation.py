@@ -80,7 +80,7 @@ def _values(fit: OpenFit, quasi: Sequence[Attribute], codes: Codes, cell: Ints, 
 
 def _drawn(fitted: Regression, noise: float, rng: np.random.Generator) -> tuple[Floats, list[Floats]]:
     """Shares [cell, value] and effects of codes, as they may be as well."""
-    people = np.bincount(fitted.field, fitted.tallies.size)[:, None]
+    people = fitted.people_of_fields[:, None]
     wider = np.sqrt(_SHARED + _WIDENED / len(people))
     counted = _even(np.sqrt(noise) * rng.standard_normal(fitted.left.shape))
     moved = wider * _coefficients(fitted, noise, rng)
@@ -102,9 +102,9 @@ def _coefficients(fitted: Regression, noise: float, rng: np.random.Generator) ->
     """[feature, value]: how far off coefficients may be, by noise and by the chance of who has which value."""
     from scipy.linalg import eigh
 
-    size, axes = eigh(fitted.curb)
-    root = (axes * np.sqrt(np.maximum(size, 0) * fitted.scatter)) @ axes.T  # whichever axes a machine finds
-    mean = np.mean(1 / np.bincount(fitted.field, fitted.tallies.size))
+    size, axes = eigh(fitted.solution.curb)
+    root = (axes * np.sqrt(np.maximum(size, 0))) @ axes.T  # whichever axes a machine finds
+    mean = np.mean(1 / fitted.people_of_fields)
     share, shape = fitted.share, (len(size), len(fitted.share))
     by_noise = _even(np.sqrt(noise * mean) * rng.standard_normal(shape))
     chance = np.sqrt(share) * rng.standard_normal(shape)
@@ -115,7 +115,7 @@ def _coefficients(fitted: Regression, noise: float, rng: np.random.Generator) ->
 def _between_cells(fitted: Regression, noise: float, rng: np.random.Generator) -> Floats:
     """[cell, value]: how far shares may be from those of the field, of whose people they take nothing away."""
     size, share = fitted.tallies.size.astype(np.float64), fitted.share
-    people = np.bincount(fitted.field, size)
+    people = fitted.people_of_fields
     beyond = fitted.left**2 - noise / people[:, None] ** 2 - share * (1 - share) / people[:, None]
     apart = np.maximum(people @ beyond / people.sum(), 0)
     drawn = np.sqrt(apart) * rng.standard_normal((len(size), len(share)))

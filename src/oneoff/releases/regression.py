@@ -6,20 +6,22 @@ of the noisy counts of fields on the tallies of their columns; a cell gets what 
 what the field's count has beyond the prediction. Cells of a field therefore add up to its noisy count, exactly: whole
 fields are estimated as without a model, and only what lies inside a field gains by it.
 
-How strongly to fit is decided by the likelihood of the noisy counts (random effects of one variance, in units of the
-variance that chance and noise give a count). Nothing but published numbers goes in, so it costs no privacy, and who has
-the release finds the same estimates.
+How strongly to fit each column, and how far to believe what sets fields apart that are no neighbours, is decided by the
+likelihood of the noisy counts (`strengths.py`). Nothing but published numbers goes in, so it costs no privacy, and who
+has the release finds the same estimates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from oneoff.models import Counts
+from oneoff.releases.strengths import Solution, moments_of, pulls, solved
 from oneoff.releases.tallies import ColumnTallies
 from oneoff.table import Attribute
 from oneoff.table.arrays import Flags, Floats, Ints
@@ -31,11 +33,9 @@ __all__ = ["Meant", "Regression", "Wanted", "regression"]
 
 Wanted = Flags | Floats  # which codes are meant, or what each of them counts for
 
-_KNOTS = 12  # of the broken line that a number is fitted by
-_LEAST_FIELDS = 20  # fewer cannot tell what goes with columns from what goes with fields
-_TREND = 3.0  # standard deviation of a straight line; other features have one of at most a half
+_FEW = 12  # numbers of a column with more are fitted by waves
+_WAVES = 16  # that a number is fitted by, of falling size: effects of numbers that are close are alike
 _MOST_FEATURES = 600  # of all columns; rare categories are taken together where there would be more
-_STRENGTHS = np.logspace(-7, 1, 60)  # variance of effects, relative to that of a count
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +47,7 @@ class Regression:
     left      what the count of a field has beyond the prediction, for each of its people
     features  of each column
     design    [field, feature]: sums over people
-    reach     [field, feature]: what one person more in the count of a field adds to the coefficient of a feature
-    curb      [feature, feature]: how little coefficients vary, in units of `scatter` times the variance of a count
+    solution  what coefficients were found, and how well they are known
     """
 
     tallies: ColumnTallies
@@ -58,9 +57,17 @@ class Regression:
     left: Floats
     features: tuple[Features, ...]
     design: Floats
-    reach: Floats
-    curb: Floats
-    scatter: float
+    solution: Solution
+
+    @cached_property
+    def people_of_fields(self) -> Floats:
+        return _summed(self.field, self.tallies.size, len(self.left))
+
+    @cached_property
+    def reach(self) -> Floats:
+        """[field, feature]: what one person more in the count of a field adds to the coefficient of a feature."""
+        found: Floats = pulls(self.design, self.people_of_fields, self.solution.unlike) @ self.solution.curb
+        return found
 
     def cells(self, block: slice = slice(None)) -> Floats:
         """[cell, value]: how many people."""
@@ -112,8 +119,7 @@ class Regression:
 
     def apart(self, wanted: Wanted, noise: float) -> float:
         """The variance of shares between fields that neither the fit, nor chance, nor noise accounts for."""
-        people = np.bincount(self.field, weights=self.tallies.size)
-        left = self.left @ wanted
+        people, left = self.people_of_fields, self.left @ wanted
         beyond = left**2 - noise / people**2 - self._variance(wanted) / people
         return max(float(people @ beyond / people.sum()), 0.0)
 
@@ -130,12 +136,12 @@ class Regression:
     def unsure(self, meant: Meant, wanted: Wanted, noise: float) -> float:
         """The variance of `people` that comes from coefficients: what is left of it once the counts are known."""
         beside = self._beside(meant)
-        spread = noise * np.mean(1 / np.bincount(self.field, weights=self.tallies.size)) + self._variance(wanted)
-        return float(self.scatter * spread * (beside @ self.curb @ beside))
+        spread = noise * np.mean(1 / self.people_of_fields) + self._variance(wanted)
+        return float(spread * (beside @ self.solution.curb @ beside))
 
     def _part(self, meant: Meant) -> Floats:
         """Of the people of each field."""
-        part: Floats = meant.fields / np.bincount(self.field, weights=self.tallies.size)
+        part: Floats = meant.fields / self.people_of_fields
         return part
 
     def _beside(self, meant: Meant) -> Floats:
@@ -155,10 +161,14 @@ class Meant:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Code c has marks[line[c]], [feature]: of very many codes all rare ones have one line."""
+    """Code c has marks[line[c]], [feature]: of very many codes all rare ones have one line.
+
+    held   so many features, the first, are held back
+    """
 
     line: Ints
     marks: Floats
+    held: int
 
     def of(self, people: Floats) -> Floats:
         """[feature]: sums over so many people with each code."""
@@ -181,47 +191,31 @@ def regression(
 ) -> Regression:
     """Fit estimates[field, value], whose noise has this variance, by the tallies of the columns of fields.
 
-    trends   also by straight lines along columns with an order, hardly held back: for who asks about these
+    field    neighbours are alike
+    trends   also by straight lines along columns with an order, held back by nothing: for who asks about these
     """
-    people = np.bincount(field, weights=tallies.size)[:, None]
+    people = _summed(field, tallies.size, len(estimates))
     share = np.maximum(estimates.sum(axis=0), 1.0)
     share /= share.sum()
     features = _features(quasi, tallies)
     features = tuple(map(_with_trend, quasi, tallies.columns, features)) if trends else features
-    design, excess = _design(tallies, field, features), estimates - people * share
+    design = _design(tallies, field, features)
     spread = np.maximum(noise * np.mean(1 / people) + share * (1 - share), 1e-12)  # of a count, for each person
-    curb, scatter = _curb(design / np.sqrt(people), excess / np.sqrt(people * spread))
-    reach = design @ curb / people
-    coefficient = reach.T @ excess
-    left = (excess - design @ coefficient) / people
+    solution = solved(moments_of(design, estimates, people), _columns(features), spread)
+    left = (estimates - design @ solution.coefficient) / people[:, None] - share
+    return Regression(tallies, field, share, _effects(features, solution), left, features, design, solution)
+
+
+def _columns(features: Sequence[Features]) -> Ints:
+    """Of each feature; -1 is held back by nothing."""
+    own = [np.where(np.arange(each.marks.shape[1]) < each.held, j, -1) for j, each in enumerate(features)]
+    return np.concatenate(own)
+
+
+def _effects(features: Sequence[Features], solution: Solution) -> tuple[Floats, ...]:
     ends = np.cumsum([each.marks.shape[1] for each in features])[:-1]
-    effect = tuple(each.effect(part) for each, part in zip(features, np.split(coefficient, ends), strict=True))
-    return Regression(tallies, field, share, effect, left, features, design, reach, curb, scatter)
-
-
-def _curb(design: Floats, excess: Floats) -> tuple[Floats, float]:
-    """(X'X + 1 / strength)^-1 for the strength of effects under which this excess is most likely, 0 for none; and by
-    how much counts scatter more than chance and noise make them."""
-    from scipy.linalg import eigh
-
-    if len(design) < _LEAST_FIELDS:
-        return np.zeros((design.shape[1], design.shape[1])), 1.0
-    squared, axes = eigh(design.T @ design)
-    kept = squared > max(float(squared.max()), 1e-300) * 1e-9
-    squared, axes = squared[kept], axes[:, kept]
-    along = ((axes.T @ (design.T @ excess)) ** 2).sum(axis=1) / squared
-    rest = max(float((excess**2).sum() - along.sum()), 0.0)
-
-    def scatter(strength: float) -> float:
-        return max(float((along / (1 + strength * squared)).sum()) + rest, 1e-9) / excess.size
-
-    def unlikely(strength: float) -> float:
-        grown = excess.shape[1] * np.log1p(strength * squared).sum()
-        return float(grown + excess.size * np.log(scatter(strength)))
-
-    best = float(min(_STRENGTHS, key=unlikely))
-    curb: Floats = (axes * (best / (1 + best * squared))) @ axes.T
-    return curb, scatter(best)
+    parts = np.split(solution.coefficient, ends)
+    return tuple(each.effect(part) for each, part in zip(features, parts, strict=True))
 
 
 def _design(tallies: ColumnTallies, field: Ints, features: Sequence[Features]) -> Floats:
@@ -234,7 +228,7 @@ def _design(tallies: ColumnTallies, field: Ints, features: Sequence[Features]) -
     return np.concatenate([(member @ _matrix(counts, len(f.marks), f.line)) @ f.marks for counts, f in columns], axis=1)
 
 
-def _summed(place: Ints, weight: Floats, places: int) -> Floats:
+def _summed(place: Ints, weight: Ints | Floats, places: int) -> Floats:
     return np.asarray(np.bincount(place, weight, places), dtype=np.float64)
 
 
@@ -247,20 +241,23 @@ def _matrix(counts: Counts, width: int, line: Ints | None = None) -> csr_array:
 
 
 def _features(quasi: Sequence[Attribute], tallies: ColumnTallies) -> tuple[Features, ...]:
-    """For each column: a broken line for numbers, a mark for categories; nothing on average.
+    """For each column: waves for numbers, a mark for categories; nothing on average.
 
-    A rare feature is given more weight than its people alone would, but less than they would need to count alike.
+    A rare category is given more weight than its people alone would, but less than they would need to count alike.
     """
     most, made = max(2, _MOST_FEATURES // len(quasi)), []
     for attribute, counts in zip(quasi, tallies.columns, strict=True):
         share = np.bincount(counts.value, counts.count, attribute.size) / tallies.size.sum()
-        number, line = attribute.has_order and attribute.size > _KNOTS, np.arange(attribute.size)
-        if not number and attribute.size > most:
+        if attribute.has_order and attribute.size > _FEW:
+            waves = _waves(share, min(_WAVES, most))
+            made.append(Features(np.arange(attribute.size), waves - share @ waves, waves.shape[1]))
+            continue
+        line = np.arange(attribute.size)
+        if attribute.size > most:
             line = np.minimum(_rank(share), most - 1)
             share = _summed(line, share, most)
-        marks = _broken_line(share, min(_KNOTS, most)) if number else np.eye(len(share))[_rank(share)]
-        mean = share @ marks
-        made.append(Features(line, (marks - mean) / np.maximum(mean * (1 - mean), 1e-9) ** 0.25))
+        marks = (np.eye(len(share)) - share) / np.maximum(share * (1 - share), 1e-9) ** 0.25
+        made.append(Features(line, marks, len(share)))
     return tuple(made)
 
 
@@ -270,15 +267,16 @@ def _with_trend(attribute: Attribute, counts: Counts, features: Features) -> Fea
         return features
     share = np.bincount(counts.value, counts.count, attribute.size) / counts.count.sum()
     line = attribute.scaled - share @ attribute.scaled
-    straight = _TREND * line[:, None] / np.sqrt(share @ line**2)
-    return Features(features.line, np.concatenate([features.marks, straight], axis=1))
+    straight = line[:, None] / np.sqrt(share @ line**2)
+    return Features(features.line, np.concatenate([features.marks, straight], axis=1), features.held)
 
 
-def _broken_line(share: Floats, knots: int) -> Floats:
-    """Hat functions over the share of people below."""
-    place = np.cumsum(share) - share / 2
-    hats: Floats = np.maximum(0.0, 1 - np.abs(place[:, None] * (knots - 1) - np.arange(knots)))
-    return hats
+def _waves(share: Floats, waves: int) -> Floats:
+    """Cosines over the share of people below, the shorter the smaller: what sums of such waves look like is as smooth
+    as a random walk."""
+    place, number = np.cumsum(share) - share / 2, np.arange(1, waves + 1)
+    found: Floats = np.sqrt(2) * np.cos(np.pi * place[:, None] * number) / number
+    return found
 
 
 def _rank(share: Floats) -> Ints:
