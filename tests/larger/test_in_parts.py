@@ -73,15 +73,16 @@ def same(one: Estimate, other: Estimate) -> None:
 @pytest.mark.parametrize("question", sorted(QUESTIONS))
 @pytest.mark.usefixtures("one_at_a_time")
 def test_answers_are_those_of_the_whole(folder: Path, wholes: dict[Path, Published], question: str) -> None:
-    """Tallies are fitted part by part: their answers differ, by less than they say they may."""
+    """Noisy counts of all parts are fitted together, but parts are no halves: a tenth of the standard error remains.
+    What is left between the fields of a part is estimated from its own, and few of them are little to rely on."""
     release = oneoff.load_release(folder)
     assert isinstance(release, InParts)
     own, whole = QUESTIONS[question](release), QUESTIONS[question](wholes[folder])
     if release.records_form != "tallied":
         same(own, whole)
         return
-    assert abs(own.raw - whole.raw) <= max(0.5 * (whole.error or 0), 1e-3)
-    assert (own.error or 0) <= 2.5 * (whole.error or 0) + 1e-3
+    assert abs(own.raw - whole.raw) <= max(0.1 * (whole.error or 0), 1e-3)
+    assert 0.9 * (whole.error or 0) - 1e-3 <= (own.error or 0) <= 1.8 * (whole.error or 0) + 1e-3  # of four fields each
 
 
 @pytest.mark.usefixtures("one_at_a_time")
@@ -90,7 +91,8 @@ def test_a_table_is_answered_in_one_reading(folder: Path, monkeypatch: pytest.Mo
     assert isinstance(release, InParts)
     read = counted(monkeypatch)
     table = release.group_by("gender", "race", where="age < 50 or occupation = 'Pilot'").count()
-    assert max(read.values()) <= 3  # once to know the values, and for each of two disjoint questions
+    learnt = release.records_form == "tallied"  # how values go with columns, from one reading more
+    assert max(read.values()) <= 3 + learnt  # once to know the values, and for each of two disjoint questions
     whole = release.whole().group_by("gender", "race", where="age < 50 or occupation = 'Pilot'").count()
     assert [values for values, _ in table] == [values for values, _ in whole]
     if release.records_form != "tallied":

@@ -77,13 +77,12 @@ def test_it_is_what_the_same_release_in_memory_is(kind: str, releases: dict[str,
     table = read_table(people(PEOPLE), **SAMPLE_ROLES)
     own, _ = inspection.measure_folder(releases[kind], str(original))
     known = oneoff.utility(whole.whole(), table)
-    if kind == "tallied":  # fitted part by part
-        assert own.count_error is not None
-        assert known.count_error is not None
-        assert own.count_error.median == pytest.approx(known.count_error.median, rel=0.15)
+    assert own.count_error is not None
+    assert known.count_error is not None
+    if kind == "tallied":  # fitted together, but halves of all fields are no parts
+        assert own.count_error.median == pytest.approx(known.count_error.median, rel=0.03)
+        assert own.count_error.mean == pytest.approx(known.count_error.mean, rel=0.03)
     else:
-        assert own.count_error is not None
-        assert known.count_error is not None
         assert own.count_error.as_dict() == pytest.approx(known.count_error.as_dict(), rel=1e-6)
         assert own.count_error.spread == pytest.approx(known.count_error.spread, abs=1e-6)
     losses = ("gcp", "gcp_set", "ail", "msbs", "bucket_loss", "discernibility", "average_class_size", "retention")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import pairwise
+from operator import add
 
 import numpy as np
 import pytest
@@ -58,6 +60,31 @@ def test_moments_are_products_of_contrasts(seed: int, many: int) -> None:
         assert found.features[each] == pytest.approx(x.T @ x, abs=1e-6)
         assert found.counts[each] == pytest.approx(x.T @ y, abs=1e-6)
         assert found.squares[each] == pytest.approx((y**2).sum(axis=0), abs=1e-6)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_parts_that_are_halves_of_halves_come_to_the_whole(seed: int, height: int) -> None:
+    """In whatever order they come."""
+    parts, rng = 2**height, np.random.default_rng(seed)
+    drawn = fields(seed, 3 * parts, np.zeros((3, 2)))
+    some = [moments_of(*(each[3 * i : 3 * i + 3] for each in drawn), i) for i in rng.permutation(parts).tolist()]
+    found, whole = reduce(add, some).between(), moments_of(*drawn)
+    assert found.number.tolist() == whole.number.tolist()
+    for name in ("features", "counts", "squares", "single", "total", "people", "fields"):
+        assert getattr(found, name) == pytest.approx(getattr(whole, name), abs=1e-6), name
+    assert len(found.runs) == 1
+
+
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 9), min_size=2, max_size=9))
+def test_parts_have_as_many_contrasts_as_the_whole(seed: int, sizes: list[int]) -> None:
+    """However large they are; so nothing is looked at twice, and all of it is compared."""
+    ends, drawn = np.cumsum([0, *sizes]), fields(seed, sum(sizes), np.zeros((3, 2)))
+    parts = [moments_of(*(each[a:b] for each in drawn), i) for i, (a, b) in enumerate(pairwise(ends.tolist()))]
+    found = reduce(add, parts).between()
+    assert found.number.sum() == found.fields - 1 == sum(sizes) - 1
+    rows, _ = contrasts(drawn[2])
+    x = rows @ drawn[0]  # any contrasts of all fields have the same squares in all
+    assert found.features.sum(axis=0) == pytest.approx(x.T @ x, rel=1e-6, abs=1e-6)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 70))

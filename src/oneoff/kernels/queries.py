@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["add_expected", "add_fitted", "records_meant", "sums_below", "weights_meant"]
+__all__ = ["add_expected", "add_fitted", "add_meant", "records_meant", "sums_below", "weights_meant"]
 
 _FROM, _BELOW, _PAIRS = range(3)  # of a query over boxes: rows of people, and where the pairs of rows of shares begin
 _BLOCK = 4096  # records at a time, so that their columns stay in the nearest memory for all queries
@@ -97,6 +97,47 @@ def add_fitted(
             if part > 0.0:  # of most cells nobody is meant, and that was all there was to do
                 total += part * (people[b, high] - people[b, low] + size[b] * shift)
         found[q] += total
+
+
+@njit(cache=True)
+def add_meant(start: Any, code: Any, count: Any, field: Any, queries: Any, fields: Any, codes: Any) -> None:
+    """Whom such queries mean, whatever values they ask for: add to fields[q, f] the people of field f, and to
+    codes[q, c] those who have code c, when columns have nothing to do with each other inside a cell.
+
+    field[b]        of cell b
+    """
+    size, columns = np.zeros(len(field), np.float64), len(start)
+    for b in range(len(size)):
+        for e in range(start[0, b], start[0, b + 1]):
+            size[b] += count[e]
+    lowest, highest, _ = _extents(start, code)
+    own = np.empty(len(size), np.int64)
+    low_code, high_code, share = np.empty(columns, np.int64), np.empty(columns, np.int64), np.empty(columns)
+    for q in range(len(queries)):
+        many = _not_apart(lowest, highest, queries[q], own)
+        low_code[:], high_code[:], at = 0, codes.shape[1], _PAIRS
+        while at < queries.shape[1] and queries[q, at] >= 0:
+            low_code[queries[q, at]], high_code[queries[q, at]] = queries[q, at + 1], queries[q, at + 2]
+            at += 3
+        for i in range(many):
+            b, part = own[i], 1.0
+            for j in range(columns):
+                share[j] = 1.0
+                if lowest[j, b] < low_code[j] or highest[j, b] >= high_code[j]:
+                    fit = 0.0
+                    for e in range(start[j, b], start[j, b + 1]):
+                        if low_code[j] <= code[e] < high_code[j]:
+                            fit += count[e]
+                    share[j] = fit / size[b]
+                part *= share[j]
+            if part == 0.0:
+                continue
+            fields[q, field[b]] += part * size[b]
+            for j in range(columns):
+                weight = part / share[j]
+                for e in range(start[j, b], start[j, b + 1]):
+                    if low_code[j] <= code[e] < high_code[j]:
+                        codes[q, code[e]] += weight * count[e]
 
 
 @njit(cache=True)

@@ -25,6 +25,7 @@ from oneoff.audit import Verdict, audit
 from oneoff.catalog import METHODS, RELEASES
 from oneoff.engines.waist import PLACE
 from oneoff.errors import Defect, OutputError, UnreachableGuarantee
+from oneoff.larger.fitting import Fitting, answers_and_fitting
 from oneoff.larger.header import Header
 from oneoff.models import Counts, Model, Prior
 from oneoff.models.adversary import Adversary
@@ -39,7 +40,6 @@ from oneoff.utility import Utility
 from oneoff.utility.expected import answers_to_expect
 from oneoff.utility.loss import blurred
 from oneoff.utility.shape import counted_rows
-from oneoff.utility.standard import answers_of_part
 from oneoff.utility.workload import Workload
 
 __all__ = ["Order", "Part", "Work"]
@@ -70,6 +70,7 @@ class Part:
 
     shown     rows that show each sensitive value, or what noisy counts of it add up to
     answers   [4, query]: see `answers_of_part`
+    fitting   what these wait for, until it is known of all blocks
     expected  what it says to the questions that the guide of a recipient is made of
     counted   see `counted_rows`
     """
@@ -84,6 +85,7 @@ class Part:
     verdict: Verdict
     utility: Utility
     answers: Floats
+    fitting: Fitting | None
     expected: tuple[Estimate, ...]
     counted: tuple[Floats, ...]
 
@@ -112,6 +114,8 @@ class Work:
         if verdict.problems:
             raise Defect(f"{self.order.method} made a block that does not fit the table: {verdict.problems[0]}")
         files, columns = self._written(release, block)
+        header, queries = self.order.header, self.order.queries
+        answers, fitting = answers_and_fitting(release, table, queries, header.margins[: len(header.quasi)], block)
         return Part(
             block=block,
             rows=table.rows,
@@ -122,7 +126,8 @@ class Work:
             shown=release.shown_counts(),
             verdict=verdict.without_people(),
             utility=blurred(release, table),
-            answers=answers_of_part(release, table, self.order.queries),
+            answers=answers,
+            fitting=fitting,
             expected=answers_to_expect(release),
             counted=counted_rows(release, table),
         )

@@ -24,6 +24,7 @@ from oneoff.errors import Defect, PromiseBroken
 from oneoff.larger.block import Order, Part, Work
 from oneoff.larger.content import content_of, joined_content
 from oneoff.larger.cutting import Route, cut_blocks
+from oneoff.larger.fitting import Fitting, answers_fitted
 from oneoff.larger.header import Header, Reading, header_of
 from oneoff.larger.rules import block_size, cutting_for, options_of_whole, refuse_whole_only
 from oneoff.larger.run import Run, beginning
@@ -144,12 +145,12 @@ def publish_large(
         queries = standard_queries(header.sketch())
         first = np.concatenate(([0], np.cumsum(people)[:-1]))
         given = Order(header, order.model, order.method.name, against, options, first, queries)
-        parts = _parts(engine, coded, route, Work(given, run.key, str(run.parts)), run, people, say)
+        parts, fitting = _parts(engine, coded, route, Work(given, run.key, str(run.parts)), run, people, say)
         say("adding up", 0.0)
         shown = np.sum([part.shown for part in parts], axis=0)
         verdict = whole_verdict([part.verdict for part in parts], first, shown)
         lost = whole_utility([part.utility for part in parts], [part.rows for part in parts])
-        answers = np.sum([part.answers for part in parts], axis=0)
+        answers = answers_fitted(np.sum([part.answers for part in parts], axis=0), fitting, header, queries)
         lost = replace(lost, count_error=errors_of_parts(answers, queries, header.sketch()))
         outcome = LargeOutcome(
             folder, order.method.name, order.model.spec(), verdict, lost, order.reason, time.perf_counter() - began,
@@ -167,9 +168,15 @@ def _coded(engine: Engine, frame: Frame, header: Header, reading: Reading, say: 
     return engine.map(wanted, header.coded, header.coded_schema, lambda share: say("coding rows", share))
 
 
-def _parts(engine: Engine, coded: Frame, route: Route, work: Work, run: Run, people: Ints, say: Say) -> list[Part]:
-    """What came of every block, of those that an earlier run has done, too; nobody is lost or doubled."""
-    done = run.done()
+def _parts(
+    engine: Engine, coded: Frame, route: Route, work: Work, run: Run, people: Ints, say: Say
+) -> tuple[list[Part], Fitting | None]:
+    """What came of every block, of those that an earlier run has done, too; nobody is lost or doubled. What is fitted
+    to all of them is added up as they come: it may be large."""
+    done: dict[int, Part] = {}
+    fitting: Fitting | None = None
+    for block, part in run.done().items():
+        done[block], fitting = _added(part, fitting)
     wanted = [block for block in range(len(people)) if block not in done]
 
     def report(share: float) -> None:
@@ -177,11 +184,17 @@ def _parts(engine: Engine, coded: Frame, route: Route, work: Work, run: Run, peo
 
     for block, part in engine.blocks(coded, route, work, report, wanted):
         run.keep(part)
-        done[block] = part
+        done[block], fitting = _added(part, fitting)
     parts = [done[block] for block in range(len(people)) if block in done]
     if [part.rows for part in parts] != people.tolist():
         raise Defect("rows were lost or doubled on their way into blocks")
-    return parts
+    return parts, fitting
+
+
+def _added(part: Part, fitting: Fitting | None) -> tuple[Part, Fitting | None]:
+    if part.fitting is None:
+        return part, fitting
+    return replace(part, fitting=None), part.fitting if fitting is None else fitting + part.fitting
 
 
 def _digest(

@@ -19,6 +19,8 @@ from oneoff.job import Job, job_of
 from oneoff.larger.beside import Beside, look_beside
 from oneoff.models import Model
 from oneoff.releases import InParts, Published
+from oneoff.releases.in_parts import with_learnt
+from oneoff.releases.regression import Learnt
 from oneoff.table import Table
 from oneoff.table.arrays import Floats
 from oneoff.table.files import named_files
@@ -45,12 +47,14 @@ class Judging:
 
 @dataclass(frozen=True, eq=False)
 class Measuring:
-    """Measures a part; the test counts are those of the table."""
+    """Measures a part; the test counts are those of the table, and answered by what was learnt from all parts."""
+
+    learnt: Learnt | None
 
     def __call__(self, part: Published, table: Table | None) -> tuple[Utility, Floats] | None:
         if table is None:
             return None
-        return blurred(part, table), answers_of_part(part, table, _queries_of(table))
+        return blurred(part, table), answers_of_part(with_learnt(part, self.learnt), table, _queries_of(table))
 
 
 def _queries_of(part: Table) -> Workload:
@@ -100,7 +104,7 @@ def measure_in_parts(
     job = beside_table(folder, release, table, reading)
     if job is None:
         return utility(release)
-    seen = look_beside(release, job, Measuring())
+    seen = look_beside(release, job, Measuring(release.learnt))
     found = [each.found for each in seen.parts if each.found is not None]
     if seen.problems or len(found) < release.parts:
         raise BadValue(

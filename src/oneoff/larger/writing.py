@@ -20,14 +20,13 @@ from oneoff.larger.run import Run
 from oneoff.plans import Channel
 from oneoff.releases.description import caps_of
 from oneoff.releases.draft import Draft, appearing
-from oneoff.releases.estimate import together
 from oneoff.releases.in_parts import load_parts, parts_over
 from oneoff.releases.part_files import PartFiles, stamp_of
 from oneoff.releases.parts import merged_description, prior_of
 from oneoff.releases.perturbed import counts_led_back
 from oneoff.releases.signature import SIGNATURE, signer
 from oneoff.report.guide import guide_of, readme
-from oneoff.utility.expected import expected_errors, expected_from
+from oneoff.utility.expected import expected_errors, expected_from, expected_together
 from oneoff.utility.shape import Shape, shape_of_counts
 
 if TYPE_CHECKING:
@@ -108,8 +107,7 @@ def _guide(public: Path, described: dict[str, Any], parts: Sequence[Part], heade
         expected = expected_errors(release)
     else:
         release = parts_over(files, header.quasi, np.sum([part.shown for part in parts], axis=0))
-        answers = [together(each) for each in zip(*(part.expected for part in parts), strict=True)]
-        expected = expected_from(answers, release.rows)
+        expected = expected_from(expected_together(part.expected for part in parts), release.rows)
     guide = guide_of(release, parts[0].columns, expected, foretold_of(release), ())
     return readme(guide).encode()
 

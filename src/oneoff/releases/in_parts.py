@@ -3,7 +3,8 @@
 When it is opened, every file is compared with its hash, and every part is looked through once: for the values that all
 parts have together, and for how many records show each sensitive value, which the stated prior must follow from. Each
 part is then a release by itself over these values, with the prior of all. Chance worked in each part by itself, so what
-parts tell adds up, and so do the variances; certain bounds add up, too.
+parts tell adds up, and so do the variances; certain bounds add up, too. How values go with columns is learnt from the
+noisy counts of all parts together, before the first question about them is answered.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial, reduce
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,6 +27,9 @@ from oneoff.releases.parts import part_name, people_before, prior_of, tables_of
 from oneoff.releases.predicate import Condition
 from oneoff.releases.private import Places, has_private, missing, read_places
 from oneoff.releases.published import Published
+from oneoff.releases.regression import Learnt, learnt_from
+from oneoff.releases.strengths import Moments
+from oneoff.releases.tallied import Tallied
 from oneoff.table import Attribute
 from oneoff.table.arrays import Flags, Floats, Ints
 
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
     from oneoff.releases.part_files import PartFiles
     from oneoff.releases.thinned import Kept
 
-__all__ = ["InParts", "load_parts", "parts_over"]
+__all__ = ["InParts", "load_parts", "parts_over", "with_learnt"]
 
 _PRIOR_IN_FILES = ("tallied", "masked")  # another prior is damage; elsewhere the auditor says so
 _HELD = 500_000  # people of the parts that are kept in memory, beside the one that was read last
@@ -54,11 +58,13 @@ class _Memory:
 
     parts    the first of them, as many as may be held, and the last that was read
     compared   parts that were compared with the description
+    counting   these parts as questions are put to them, with what was learnt from all
     answers  to questions that are being asked together
     """
 
     parts: dict[int, Published] = field(default_factory=dict)
     compared: set[int] = field(default_factory=set)
+    counting: dict[int, Published] = field(default_factory=dict)
     answers: dict[Any, Estimate] = field(default_factory=dict)
     waiting: dict[Any, Question] = field(default_factory=dict)
     depth: int = 0
@@ -75,6 +81,7 @@ class InParts(Published):
     quasi      with the values that all parts have together
     files      the folder, and what release.json says
     shown      [value]: records of all parts that show it; noisy counts of it
+    margins    of each column: people of all parts with each code, where parts count them
     private    the other half, where it is there and was asked for
     """
 
@@ -83,6 +90,7 @@ class InParts(Published):
 
     files: PartFiles
     shown: Ints
+    margins: tuple[Ints, ...] = ()
     private: Path | None = None
     _memory: _Memory = field(default_factory=_Memory)
 
@@ -158,6 +166,7 @@ class InParts(Published):
             held = {i: part for i, part in memory.parts.items() if first[i] + part.rows <= _HELD}
             memory.parts.clear()
             memory.parts.update(held)
+            memory.counting = {i: part for i, part in memory.counting.items() if i in held}
             memory.parts[number] = self._read(number)
         return memory.parts[number]
 
@@ -280,6 +289,30 @@ class InParts(Published):
 
     # --- questions
 
+    @cached_property
+    def learnt(self) -> Learnt | None:
+        """How values go with columns, as noisy counts of all parts say together; they are read once for it."""
+        if self.records_form != "tallied" or self.parts == 1:
+            return None
+        moments, noise = reduce(
+            _both,
+            ((part.unsolved(self.margins).moments(number), part.noise()) for number, part in enumerate(self._noisy())),
+        )
+        return learnt_from(self.quasi, self.margins, moments, noise)
+
+    def _noisy(self) -> Iterator[Tallied]:
+        for part in self:
+            assert isinstance(part, Tallied)
+            yield part
+
+    def _asked(self) -> Iterator[Published]:
+        """The parts one after the other, each with what is learnt from all."""
+        learnt, memory = self.learnt, self._memory
+        for number, part in enumerate(self):
+            if number not in memory.counting:
+                memory.counting[number] = with_learnt(part, learnt)
+            yield memory.counting[number]
+
     def _count(self, asked: Sequence[Condition], wanted: Flags) -> Estimate:
         key = "count", tuple(asked), wanted.tobytes()
         return self._answer(key, lambda part: part._count(asked, wanted))
@@ -292,7 +325,7 @@ class InParts(Published):
     def _answer(self, key: Any, question: Question) -> Estimate:
         memory = self._memory
         if memory.depth == 0:
-            return together([question(part) for part in self])
+            return together([question(part) for part in self._asked()])
         if key not in memory.answers:
             memory.waiting[key] = question
             raise _Unanswered
@@ -325,17 +358,26 @@ class InParts(Published):
     def _read_for_all(self) -> None:
         memory = self._memory
         told: dict[Any, list[Estimate]] = {key: [] for key in memory.waiting}
-        for part in self:
+        for part in self._asked():
             for key, question in memory.waiting.items():
                 told[key].append(question(part))
         memory.answers.update((key, together(each)) for key, each in told.items())
         memory.waiting.clear()
 
 
+def with_learnt(part: Published, learnt: Learnt | None) -> Published:
+    """A part that answers by what was learnt from all parts, where anything was."""
+    return replace(part, learnt=learnt) if isinstance(part, Tallied) else part
+
+
+def _both(one: tuple[Moments, float], other: tuple[Moments, float]) -> tuple[Moments, float]:
+    return one[0] + other[0], one[1]
+
+
 def load_parts(files: PartFiles) -> InParts:
     """Look through all parts once, and refuse those that do not belong together."""
-    quasi, shown, error = files.survey()
-    made = replace(parts_over(files, quasi, shown), error_of_all=error)
+    seen = files.survey()
+    made = replace(parts_over(files, seen.quasi, seen.shown), error_of_all=seen.error, margins=seen.margins)
     if not made.prior_fits and made.records_form in _PRIOR_IN_FILES:
         raise files.damaged("all parts together", ValueError("the prior in release.json is not that of the records"))
     return made

@@ -24,6 +24,7 @@ from oneoff.releases.parts import (
 )
 from oneoff.releases.private import UNFIT
 from oneoff.releases.published import Published
+from oneoff.releases.tallied import Tallied
 from oneoff.releases.thinned import Kept, described_thinned, thinned
 from oneoff.table import Attribute
 from oneoff.table.arrays import Floats, Ints
@@ -141,17 +142,45 @@ class PartFiles:
             hint="ask for the files again",
         )
 
-    def survey(self) -> tuple[tuple[Attribute, ...], Ints, Floats]:
-        """The quasi-identifiers with the values of all parts, how many records show each sensitive value, and the
-        standard error of the prior."""
-        quasi: list[tuple[Attribute, ...]] = []
+    def survey(self) -> Seen:
+        """One look through all parts."""
+        quasi: tuple[Attribute, ...] = ()
         shown: list[Ints] = []
+        own: list[tuple[tuple[Attribute, ...], tuple[Ints, ...]]] = []
         for i in range(self.parts):
             part = self.read(i, None, None)
-            quasi = [_joined([*quasi, part.quasi])]
+            quasi = _joined([quasi, part.quasi] if quasi else [part.quasi])
             shown.append(part.shown_counts())
+            if isinstance(part, Tallied):
+                own.append((part.quasi, part.tallies.margins))
         total = np.sum(shown, axis=0)
-        return quasi[0], total, part.error_of(total, self.described)
+        return Seen(quasi, total, part.error_of(total, self.described), _margins(quasi, own) if own else ())
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What all parts have together.
+
+    quasi    with the values of all
+    shown    how many records show each sensitive value
+    error    the standard error of the prior
+    margins  of each quasi-identifier: people with each code, where these are counted
+    """
+
+    quasi: tuple[Attribute, ...]
+    shown: Ints
+    error: Floats
+    margins: tuple[Ints, ...]
+
+
+def _margins(
+    quasi: Sequence[Attribute], parts: Sequence[tuple[Sequence[Attribute], Sequence[Ints]]]
+) -> tuple[Ints, ...]:
+    found = tuple(np.zeros(attribute.size, dtype=np.int64) for attribute in quasi)
+    for attributes, margins in parts:
+        for margin, known, own, counted in zip(found, quasi, attributes, margins, strict=True):
+            margin[own.codes_in(known)] += counted
+    return found
 
 
 def _joined(each: Sequence[tuple[Attribute, ...]]) -> tuple[Attribute, ...]:

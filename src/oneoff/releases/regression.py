@@ -8,7 +8,8 @@ fields are estimated as without a model, and only what lies inside a field gains
 
 How strongly to fit each column, and how far to believe what sets fields apart that are no neighbours, is decided by the
 likelihood of the noisy counts (`strengths.py`). Nothing but published numbers goes in, so it costs no privacy, and who
-has the release finds the same estimates.
+has the release finds the same estimates. Where a release is in parts, all parts are fitted together: each is `unsolved`
+until what all of them say is added up (`learnt_from`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oneoff.models import Counts
-from oneoff.releases.strengths import Solution, moments_of, pulls, solved
+from oneoff.releases.strengths import Moments, Solution, moments_of, pulls, solved
 from oneoff.releases.tallies import ColumnTallies
 from oneoff.table import Attribute
 from oneoff.table.arrays import Flags, Floats, Ints
@@ -29,7 +30,7 @@ from oneoff.table.arrays import Flags, Floats, Ints
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Meant", "Regression", "Wanted", "regression"]
+__all__ = ["Learnt", "Meant", "Regression", "Unsolved", "Wanted", "learnt_from", "regression", "unsolved"]
 
 Wanted = Flags | Floats  # which codes are meant, or what each of them counts for
 
@@ -39,25 +40,93 @@ _MOST_FEATURES = 600  # of all columns; rare categories are taken together where
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
-    """share[v] + left[f, v] of the people of field f have v, and effect[j][c, v] more of those with code c of column j.
+class Learnt:
+    """What the counts of all fields say of effects; who has it may have some of these fields only.
 
-    field     of every cell
-    effect    adds up to nothing over all people
-    left      what the count of a field has beyond the prediction, for each of its people
+    margins   of each column: how many people have each code
+    share     [value]
+    people    in all fields
+    single    what one person is of a field, on average
+    """
+
+    margins: tuple[Ints, ...]
+    share: Floats
+    people: float
+    single: float
+    solution: Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Unsolved:
+    """Fields with sums of features, before it is known what goes with these.
+
     features  of each column
     design    [field, feature]: sums over people
-    solution  what coefficients were found, and how well they are known
     """
 
     tallies: ColumnTallies
     field: Ints
-    share: Floats
+    estimates: Floats
+    features: tuple[Features, ...]
+    design: Floats
+
+    @cached_property
+    def people(self) -> Floats:
+        """In each field."""
+        return _summed(self.field, self.tallies.size, len(self.estimates))
+
+    def features_of(self, codes: Floats) -> Floats:
+        """[query, feature]: sums over so many people with each code, numbered through over columns."""
+        ends = np.cumsum(self.tallies.widths)[:-1]
+        parts = zip(np.split(codes, ends, axis=1), self.features, strict=True)
+        return np.concatenate([part @ each.marks[each.line] for part, each in parts], axis=1)
+
+    def moments(self, number: int = 0) -> Moments:
+        """What these fields say of effects; number: where they are some of all."""
+        return moments_of(self.design, self.estimates, self.people, number)
+
+    def solved(self, learnt: Learnt) -> Regression:
+        coefficient = learnt.solution.coefficient
+        left = (self.estimates - self.design @ coefficient) / self.people[:, None] - learnt.share
+        effect = tuple(
+            each.effect(part) for each, part in zip(self.features, _by_column(self.features, coefficient), strict=True)
+        )
+        return Regression(self.tallies, self.field, learnt, effect, left, self.features, self.design)
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """share[v] + left[f, v] of the people of field f have v, and effect[j][c, v] more of those with code c of column j.
+
+    field     of every cell
+    learnt    of these fields, or of all of which they are some
+    effect    adds up to nothing over all people
+    left      what the count of a field has beyond the prediction, for each of its people
+    features  of each column
+    design    [field, feature]: sums over people
+    """
+
+    tallies: ColumnTallies
+    field: Ints
+    learnt: Learnt
     effect: tuple[Floats, ...]
     left: Floats
     features: tuple[Features, ...]
     design: Floats
-    solution: Solution
+
+    @property
+    def share(self) -> Floats:
+        return self.learnt.share
+
+    @property
+    def solution(self) -> Solution:
+        return self.learnt.solution
+
+    @property
+    def _alike(self) -> float:
+        """How many times as many people there are in all: the others of them are taken to be asked about as these are,
+        for what is unknown of coefficients is unknown to all alike, and does not even out."""
+        return self.learnt.people / float(self.tallies.size.sum())
 
     @cached_property
     def people_of_fields(self) -> Floats:
@@ -130,14 +199,14 @@ class Regression:
 
     def weights(self, meant: Meant) -> Floats:
         """What one person more in the count of each field adds to `people`."""
-        found: Floats = self._part(meant) + self.reach @ self._beside(meant)
+        found: Floats = self._part(meant) + self._alike * (self.reach @ self._beside(meant))
         return found
 
     def unsure(self, meant: Meant, wanted: Wanted, noise: float) -> float:
         """The variance of `people` that comes from coefficients: what is left of it once the counts are known."""
         beside = self._beside(meant)
-        spread = noise * np.mean(1 / self.people_of_fields) + self._variance(wanted)
-        return float(spread * (beside @ self.solution.curb @ beside))
+        spread = noise * self.learnt.single + self._variance(wanted)
+        return float(self._alike * spread * (beside @ self.solution.curb @ beside))
 
     def _part(self, meant: Meant) -> Floats:
         """Of the people of each field."""
@@ -194,16 +263,33 @@ def regression(
     field    neighbours are alike
     trends   also by straight lines along columns with an order, held back by nothing: for who asks about these
     """
-    people = _summed(field, tallies.size, len(estimates))
-    share = np.maximum(estimates.sum(axis=0), 1.0)
+    fields = unsolved(quasi, tallies.margins, tallies, field, estimates, trends)
+    return fields.solved(learnt_from(quasi, tallies.margins, fields.moments(), noise, trends))
+
+
+def unsolved(
+    quasi: Sequence[Attribute],
+    margins: Sequence[Ints],
+    tallies: ColumnTallies,
+    field: Ints,
+    estimates: Floats,
+    trends: bool = False,
+) -> Unsolved:
+    """The same where these may be some fields of many, whose people have codes as `margins` say."""
+    features = _features(quasi, margins, trends)
+    return Unsolved(tallies, field, estimates, features, _design(tallies, field, features))
+
+
+def learnt_from(
+    quasi: Sequence[Attribute], margins: Sequence[Ints], moments: Moments, noise: float, trends: bool = False
+) -> Learnt:
+    """What all fields say together."""
+    share = np.maximum(moments.total, 1.0)
     share /= share.sum()
-    features = _features(quasi, tallies)
-    features = tuple(map(_with_trend, quasi, tallies.columns, features)) if trends else features
-    design = _design(tallies, field, features)
-    spread = np.maximum(noise * np.mean(1 / people) + share * (1 - share), 1e-12)  # of a count, for each person
-    solution = solved(moments_of(design, estimates, people), _columns(features), spread)
-    left = (estimates - design @ solution.coefficient) / people[:, None] - share
-    return Regression(tallies, field, share, _effects(features, solution), left, features, design, solution)
+    single = moments.single / moments.fields
+    spread = np.maximum(noise * single + share * (1 - share), 1e-12)  # of a count, for each person
+    solution = solved(moments, _columns(_features(quasi, margins, trends)), spread)
+    return Learnt(tuple(margins), share, moments.people, single, solution)
 
 
 def _columns(features: Sequence[Features]) -> Ints:
@@ -212,10 +298,9 @@ def _columns(features: Sequence[Features]) -> Ints:
     return np.concatenate(own)
 
 
-def _effects(features: Sequence[Features], solution: Solution) -> tuple[Floats, ...]:
+def _by_column(features: Sequence[Features], coefficient: Floats) -> list[Floats]:
     ends = np.cumsum([each.marks.shape[1] for each in features])[:-1]
-    parts = np.split(solution.coefficient, ends)
-    return tuple(each.effect(part) for each, part in zip(features, parts, strict=True))
+    return np.split(coefficient, ends)
 
 
 def _design(tallies: ColumnTallies, field: Ints, features: Sequence[Features]) -> Floats:
@@ -240,32 +325,35 @@ def _matrix(counts: Counts, width: int, line: Ints | None = None) -> csr_array:
     return csr_array((counts.count.astype(np.float64), place, counts.start), shape=(counts.groups, width))
 
 
-def _features(quasi: Sequence[Attribute], tallies: ColumnTallies) -> tuple[Features, ...]:
+def _features(quasi: Sequence[Attribute], margins: Sequence[Ints], trends: bool) -> tuple[Features, ...]:
     """For each column: waves for numbers, a mark for categories; nothing on average.
 
     A rare category is given more weight than its people alone would, but less than they would need to count alike.
     """
     most, made = max(2, _MOST_FEATURES // len(quasi)), []
-    for attribute, counts in zip(quasi, tallies.columns, strict=True):
-        share = np.bincount(counts.value, counts.count, attribute.size) / tallies.size.sum()
-        if attribute.has_order and attribute.size > _FEW:
-            waves = _waves(share, min(_WAVES, most))
-            made.append(Features(np.arange(attribute.size), waves - share @ waves, waves.shape[1]))
-            continue
-        line = np.arange(attribute.size)
-        if attribute.size > most:
-            line = np.minimum(_rank(share), most - 1)
-            share = _summed(line, share, most)
-        marks = (np.eye(len(share)) - share) / np.maximum(share * (1 - share), 1e-9) ** 0.25
-        made.append(Features(line, marks, len(share)))
+    for attribute, margin in zip(quasi, margins, strict=True):
+        share = margin / margin.sum()
+        found = _own_features(attribute, share, most)
+        made.append(_with_trend(attribute, share, found) if trends else found)
     return tuple(made)
 
 
-def _with_trend(attribute: Attribute, counts: Counts, features: Features) -> Features:
+def _own_features(attribute: Attribute, share: Floats, most: int) -> Features:
+    line = np.arange(attribute.size)
+    if attribute.has_order and attribute.size > _FEW:
+        waves = _waves(share, min(_WAVES, most))
+        return Features(line, waves - share @ waves, waves.shape[1])
+    if attribute.size > most:
+        line = np.minimum(_rank(share), most - 1)
+        share = _summed(line, share, most)
+    marks = (np.eye(len(share)) - share) / np.maximum(share * (1 - share), 1e-9) ** 0.25
+    return Features(line, marks, len(share))
+
+
+def _with_trend(attribute: Attribute, share: Floats, features: Features) -> Features:
     """With a straight line over the values of an ordered column, beside what bends it."""
     if not attribute.has_order or attribute.size < 3 or len(features.marks) < attribute.size:
         return features
-    share = np.bincount(counts.value, counts.count, attribute.size) / counts.count.sum()
     line = attribute.scaled - share @ attribute.scaled
     straight = line[:, None] / np.sqrt(share @ line**2)
     return Features(features.line, np.concatenate([features.marks, straight], axis=1), features.held)

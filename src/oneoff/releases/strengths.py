@@ -7,16 +7,18 @@ be taken for an effect of columns. How much halves differ that columns do not ex
 runs, how strong the effects of a column are is a variance for each column: all of them those that make the counts
 likeliest, by the fixed point of MacKay (*Bayesian interpolation*, Neural Computation 4, 1992). A column that has
 nothing to do with values gets no effects, whatever another has to do with them.
+
+All that enters are sums over runs. Those of the parts of a release add up, and parts are halved like fields.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oneoff.table.arrays import Floats, Ints
+from oneoff.table.arrays import Floats, Ints, offsets
 
 __all__ = ["Moments", "Solution", "moments_of", "pulls", "solved"]
 
@@ -28,6 +30,20 @@ _FREE = 1.0  # strength of what is not held back: as if a column said everything
 
 
 @dataclass(frozen=True, eq=False)
+class Run:
+    """Fields beside each other, and sums over them.
+
+    number   runs are beside each other that follow each other
+    """
+
+    number: int
+    fields: int
+    features: Floats
+    counts: Floats
+    people: float
+
+
+@dataclass(frozen=True, eq=False)
 class Moments:
     """Sums over contrasts, which are differences of the halves of runs scaled to the variance of one person.
 
@@ -35,14 +51,49 @@ class Moments:
     counts    [length, feature, value]: of these and of counts
     squares   [length, value]: of counts
     number    [length]: how many contrasts there are
-    fields    how many fields
+    single    the sum of what one person is of each field
+    runs      between which there are no contrasts yet
     """
 
     features: Floats
     counts: Floats
     squares: Floats
     number: Ints
-    fields: int
+    single: float
+    runs: tuple[Run, ...]
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.features + other.features,
+            self.counts + other.counts,
+            self.squares + other.squares,
+            self.number + other.number,
+            self.single + other.single,
+            (*self.runs, *other.runs),
+        )
+
+    @property
+    def fields(self) -> int:
+        return sum(run.fields for run in self.runs)
+
+    @property
+    def people(self) -> float:
+        return sum(run.people for run in self.runs)
+
+    @property
+    def total(self) -> Floats:
+        """[value]: how many people have it."""
+        found: Floats = np.sum([run.counts for run in self.runs], axis=0)
+        return found
+
+    def between(self) -> Moments:
+        """With the contrasts between runs, as one run."""
+        runs = sorted(self.runs, key=lambda run: run.number)
+        features, counts = np.stack([run.features for run in runs]), np.stack([run.counts for run in runs])
+        people, fields = np.array([run.people for run in runs]), np.array([run.fields for run in runs])
+        return replace(
+            self + _compared(features, counts, people, fields), runs=(_run(0, features, counts, people, fields),)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +110,32 @@ class Solution:
     unlike: Floats
 
 
-def moments_of(design: Floats, counts: Floats, people: Floats) -> Moments:
-    """Of fields with these sums of features [field, feature] and these counts [field, value]."""
+def moments_of(design: Floats, counts: Floats, people: Floats, number: int = 0) -> Moments:
+    """Of fields with these sums of features [field, feature] and these counts [field, value].
+
+    number   where these fields are some of all
+    """
+    fields = np.ones(len(people), dtype=np.int64)
+    found, run = _compared(design, counts, people, fields), _run(number, design, counts, people, fields)
+    return replace(found, single=float((1 / people).sum()), runs=(run,))
+
+
+def _run(number: int, features: Floats, counts: Floats, people: Floats, fields: Ints) -> Run:
+    return Run(number, int(fields.sum()), features.sum(axis=0), counts.sum(axis=0), float(people.sum()))
+
+
+def _compared(design: Floats, counts: Floats, people: Floats, fields: Ints) -> Moments:
+    """All contrasts of rows that stand for so many fields each."""
     features, values = design.shape[1], counts.shape[1]
     found = Moments(
         np.zeros((_LENGTHS, features, features)), np.zeros((_LENGTHS, features, values)),
-        np.zeros((_LENGTHS, values)), np.zeros(_LENGTHS, dtype=np.int64), len(people),
+        np.zeros((_LENGTHS, values)), np.zeros(_LENGTHS, dtype=np.int64), 0.0, (),
     )  # fmt: skip
     sums = [np.concatenate([np.zeros((1, each.shape[1])), np.cumsum(each, axis=0)]) for each in (design, counts)]
-    before = np.concatenate([[0.0], np.cumsum(people)])
+    before, known = np.concatenate([[0.0], np.cumsum(people)]), offsets(fields)
     for runs in _halved(len(people)):
         marks, differ = (_contrasts(each, before, runs) for each in sums)
-        length = _length(runs)
+        length = _length(known[runs[2]] - known[runs[0]])
         for each in np.unique(length).tolist():
             x, y = marks[length == each], differ[length == each]
             found.features[each] += x.T @ x
@@ -90,9 +155,9 @@ def _halved(fields: int) -> Iterator[tuple[Ints, Ints, Ints]]:
         begin, end = np.stack([begin, middle], axis=1).ravel(), np.stack([middle, end], axis=1).ravel()
 
 
-def _length(runs: tuple[Ints, Ints, Ints]) -> Ints:
-    """Of each run: 0 for two fields, 1 for up to 4, and so on."""
-    found: Ints = np.minimum(np.ceil(np.log2(runs[2] - runs[0])).astype(np.int64) - 1, _LENGTHS - 1)
+def _length(fields: Ints) -> Ints:
+    """Of runs of so many fields: 0 for two, 1 for up to 4, and so on."""
+    found: Ints = np.minimum(np.ceil(np.log2(fields)).astype(np.int64) - 1, _LENGTHS - 1)
     return found
 
 
@@ -119,7 +184,7 @@ def pulls(design: Floats, people: Floats, unlike: Floats) -> Floats:
     steps = np.zeros_like(sums)  # from field to field
     for runs in _halved(len(people)):
         first, second = _scale(before, runs)
-        each = _contrasts(sums, before, runs) / unlike[_length(runs)][:, None]
+        each = _contrasts(sums, before, runs) / unlike[_length(runs[2] - runs[0])][:, None]
         begin, middle, end = runs
         steps[begin] += first[:, None] * each
         steps[middle] -= (first + second)[:, None] * each
@@ -133,7 +198,7 @@ def solved(moments: Moments, column: Ints, spread: Floats) -> Solution:
     column   of each feature; -1 is held back by nothing
     spread   of each value: the variance that chance and noise give a count, for each person
     """
-    values, columns = len(spread), int(column.max(initial=-1)) + 1
+    moments, values, columns = moments.between(), len(spread), int(column.max(initial=-1)) + 1
     if moments.fields < _LEAST_FIELDS:
         return Solution(np.zeros((len(column), values)), np.zeros((len(column),) * 2), np.ones(_LENGTHS))
     seen = _Seen(moments, np.sqrt(spread))

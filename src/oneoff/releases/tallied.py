@@ -27,7 +27,7 @@ from oneoff.releases.imputation import OpenFit, imputed_rows
 from oneoff.releases.noise import consistent, noisy, people_near, sensitivity, variance_of_sum
 from oneoff.releases.predicate import Condition
 from oneoff.releases.published import Published
-from oneoff.releases.regression import Regression, Wanted, regression
+from oneoff.releases.regression import Learnt, Regression, Unsolved, Wanted, regression, unsolved
 from oneoff.releases.tallies import ColumnTallies, meant_between, read_tallies, tallies_of, tallies_table
 from oneoff.releases.together import BEYOND, counted, together_in
 from oneoff.releases.weights import ROUNDING, Fit, doubt, fitted, mean_among, read_weights, weights_of
@@ -94,6 +94,7 @@ class Tallied(Published):
     rows_per_person   how many rows anybody has at most; noise is so many times wider than for one
     links     private: the cell of every person
     part      what its counts are among those of several sensitive columns, which epsilon is of all together
+    learnt    what all parts say together of how values go with columns, where this is one of them and it is known
     """
 
     form: ClassVar[str] = "tallied"
@@ -109,6 +110,7 @@ class Tallied(Published):
     rows_per_person: int = 1
     row_weight: Floats | None = None
     part: Part | None = None
+    learnt: Learnt | None = None
 
     @property
     def of_a_row(self) -> float:
@@ -147,7 +149,16 @@ class Tallied(Published):
     @cached_property
     def fitted(self) -> Regression:
         """What the estimates say about cells."""
-        return fitted_to(self.quasi, self.tallies, self.field, self.noisy, self.noise())
+        if self.learnt is None:
+            return fitted_to(self.quasi, self.tallies, self.field, self.noisy, self.noise())
+        return self.unsolved(self.learnt.margins).solved(self.learnt)
+
+    def unsolved(self, margins: Sequence[Ints]) -> Unsolved:
+        """What the estimates are, as long as nobody knows how values go with columns in all parts together.
+
+        margins   of each column: people of all parts with each code
+        """
+        return unsolved(self.quasi, margins, self.tallies, self.field, self.estimates)
 
     def error_of(self, shown: Ints, described: Mapping[str, Any] | None = None) -> Floats:
         """Noise of all fields together. How many persons have a value is not said where some have several rows."""

@@ -60,6 +60,12 @@ class ColumnTallies:
     def groups(self) -> int:
         return len(self.size)
 
+    @property
+    def margins(self) -> tuple[Ints, ...]:
+        """Of each column: how many people have each code."""
+        columns = zip(self.columns, self.widths, strict=True)
+        return tuple(np.bincount(each.value, each.count, width).astype(np.int64) for each, width in columns)
+
     def lists(self, j: int) -> Ragged:
         """The codes that occur in each group."""
         return Ragged(self.columns[j].start, self.columns[j].value.astype(np.int32))

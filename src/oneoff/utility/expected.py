@@ -7,14 +7,15 @@ off in truth is not: that takes the table (`standard.py`), and is no part of any
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from oneoff.releases import Estimate, Published, of_kind
+from oneoff.releases import Estimate, InParts, Published, of_kind
+from oneoff.releases.estimate import together
 from oneoff.utility.shape import Columns, binned, leading_back
 from oneoff.utility.standard import power_of_ten
 
@@ -24,6 +25,7 @@ __all__ = [
     "answers_to_expect",
     "expected_errors",
     "expected_from",
+    "expected_together",
     "released_columns",
 ]
 
@@ -57,7 +59,10 @@ class Released:
 
 
 def expected_errors(release: Published) -> tuple[Expected, ...]:
-    """By size of the count; nothing where no interval means anything."""
+    """By size of the count; nothing where no interval means anything. Of a release in parts, each by itself: what noisy
+    counts of all parts say together makes it no worse."""
+    if isinstance(release, InParts):
+        return expected_from(expected_together(map(answers_to_expect, release)), release.rows)
     return expected_from(
         release.tell_each([partial(release.count, each) for each in _questions(release)]), release.rows
     )
@@ -66,6 +71,11 @@ def expected_errors(release: Published) -> tuple[Expected, ...]:
 def answers_to_expect(part: Published) -> tuple[Estimate, ...]:
     """What one part of a release says to the questions that are asked of all."""
     return tuple(map(part.count, _questions(part)))
+
+
+def expected_together(parts: Iterable[Sequence[Estimate]]) -> list[Estimate]:
+    """What all parts say to these questions."""
+    return [together(each) for each in zip(*parts, strict=True)]
 
 
 def expected_from(answers: Sequence[Estimate], rows: int) -> tuple[Expected, ...]:

@@ -38,6 +38,7 @@ __all__ = [
     "overall_counts",
     "power_of_ten",
     "standard_queries",
+    "stated",
 ]
 
 _ASKED, _COLUMNS, _SELECTIVITIES = 1000, (2, 3), (0.1, 0.02)
@@ -133,12 +134,15 @@ def count_errors(
 def answers_of_part(release: Published, part: Table, queries: Workload) -> Floats:
     """[4, query]: people it means, what a recipient answers, people with its quasi-identifiers, and the most that a
     recipient answers, where the answer must be kept from being more and from being less than nothing; parts add up."""
-    meant, truth = people_meant(part.codes, part.values, queries).T
     if has_entry("oneoff.utility", "unbounded", release):
-        ours, most = of_kind("oneoff.utility", "unbounded", release, "")(release, part, queries)
-    else:
-        ours, most = estimated_counts(release, part, queries), np.full(len(truth), np.inf)
-    return np.stack([truth, ours, meant, most]).astype(np.float64)
+        return stated(part, queries, *of_kind("oneoff.utility", "unbounded", release, "")(release, part, queries))
+    return stated(part, queries, estimated_counts(release, part, queries))
+
+
+def stated(part: Table, queries: Workload, ours: Floats, most: Floats | float = np.inf) -> Floats:
+    """The same from answers that are at hand."""
+    meant, truth = people_meant(part.codes, part.values, queries).T
+    return np.stack([truth, ours, meant, np.broadcast_to(most, len(truth))]).astype(np.float64)
 
 
 def errors_of_parts(answers: Floats, queries: Workload, whole: Table) -> CountErrors:

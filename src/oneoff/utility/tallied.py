@@ -9,6 +9,8 @@ import numpy as np
 from oneoff.models import Counts
 from oneoff.releases import Tallied, TalliedEach
 from oneoff.releases.published import renamed
+from oneoff.releases.regression import Learnt, Unsolved
+from oneoff.releases.tallies import ColumnTallies
 from oneoff.table import Attribute, Table
 from oneoff.table.arrays import Codes, Floats, Ints, offsets
 from oneoff.utility.aggregates import Aggregates, Answers
@@ -16,10 +18,11 @@ from oneoff.utility.loss import Utility, Yardsticks
 from oneoff.utility.shape import Columns, of_columns
 from oneoff.utility.workload import Workload
 
-__all__ = ["answer", "as_rows", "estimate", "measure"]
+__all__ = ["answer", "as_rows", "closed", "estimate", "measure", "open_answers"]
 
 _MOST_CELLS = 2_000_000  # [cell, value or query] at a time
 _SETS = 500  # queries at a time
+_OPEN = 100  # queries at a time
 
 
 def as_rows(release: Tallied | TalliedEach, rng: np.random.Generator) -> Columns:
@@ -62,13 +65,10 @@ def estimate(release: Tallied, table: Table, queries: Workload) -> Floats:
     """`Tallied.count` for many questions at once, some cells at a time."""
     from oneoff.kernels.queries import add_fitted
 
-    fitted, columns, cells = release.fitted, release.tallies.columns, release.tallies.groups
-    first, begin = offsets(release.tallies.widths), offsets([len(counts.value) for counts in columns])
-    start = np.stack([counts.start + at for counts, at in zip(columns, begin[:-1], strict=True)])
-    count = np.concatenate([counts.count for counts in columns])
+    fitted, cells = release.fitted, release.tallies.groups
+    start, code, count = _numbered_through(release.tallies)
     names = np.concatenate([renamed(a, known) for a, known in zip(release.quasi, table.quasi, strict=True)])
     known = offsets([attribute.size for attribute in table.quasi])
-    code = np.concatenate([counts.value + at for counts, at in zip(columns, first[:-1], strict=True)])
     moved = names + np.repeat(known[:-1], release.tallies.widths)  # the code each has in the table, numbered through
     values = _shown(release, table)
     effect = np.zeros((int(known[-1]), len(values)))
@@ -83,6 +83,40 @@ def estimate(release: Tallied, table: Table, queries: Workload) -> Floats:
             of_cells = start[:, at : block.stop + 1], moved[code], count, _sums(people, each)
             add_fitted(*of_cells, more, rows, each.asked[-1], found[some])
     return found
+
+
+def open_answers(release: Tallied, fields: Unsolved, table: Table, queries: Workload) -> tuple[Floats, Floats]:
+    """The same before it is known how values go with columns, for intervals in the codes of the release: what the
+    fields say, and [query, feature], what a coefficient adds for each value that is asked for (`closed`)."""
+    from oneoff.kernels.queries import add_meant
+
+    start, code, count = _numbered_through(release.tallies)
+    asked = _asked(queries, offsets(release.tallies.widths))
+    sums, shares = _sums(fields.estimates / fields.people[:, None], queries), fields.design / fields.people[:, None]
+    said, beside = np.zeros(len(queries)), np.zeros((len(queries), fields.design.shape[1]))
+    for first in range(0, len(queries), _OPEN):
+        some = slice(first, first + _OPEN)
+        meant = np.zeros((len(asked[some]), release.fields))
+        codes = np.zeros((len(meant), sum(release.tallies.widths)))
+        add_meant(start, code, count, release.field, asked[some], meant, codes)
+        said[some] = (meant * (sums[:, asked[some, 1]] - sums[:, asked[some, 0]]).T).sum(axis=1)
+        beside[some] = fields.features_of(codes) - meant @ shares
+    return said, beside
+
+
+def closed(said: Floats, beside: Floats, learnt: Learnt, queries: Workload) -> Floats:
+    """Answers of all parts, once it is known."""
+    sums = _sums(learnt.solution.coefficient, queries)
+    of_values = sums[:, queries.high[:, -1] + 1] - sums[:, queries.low[:, -1]]
+    return np.asarray(said + (beside * of_values.T).sum(axis=1))
+
+
+def _numbered_through(tallies: ColumnTallies) -> tuple[Ints, Ints, Ints]:
+    """[column, cell], where its codes begin; codes, numbered through over columns; how many people have each."""
+    first, begin = offsets(tallies.widths), offsets([len(counts.value) for counts in tallies.columns])
+    start = np.stack([counts.start + at for counts, at in zip(tallies.columns, begin[:-1], strict=True)])
+    code = np.concatenate([counts.value + at for counts, at in zip(tallies.columns, first[:-1], strict=True)])
+    return start, code, np.concatenate([counts.count for counts in tallies.columns])
 
 
 def _parts(queries: Workload) -> list[tuple[slice, Workload]]:
