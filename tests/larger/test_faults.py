@@ -17,6 +17,7 @@ import pytest
 from oneoff.engines import TextFormat, engine
 from oneoff.engines.waist import Workers
 from oneoff.errors import BadValue, MissingValues, UnreadableFile
+from oneoff.larger import writing
 from oneoff.larger.header import Reading, header_of
 from oneoff.larger.publishing import Settings, publish_large
 from oneoff.releases.parts import part_name
@@ -131,6 +132,28 @@ def test_a_run_whose_driver_is_killed_goes_on_where_it_was(
     assert public_digest(out) == undisturbed
     is_whole(out)
     assert {name: (out / "public" / name).stat().st_ino for name in done} == done  # the very files: not made again
+
+
+def test_a_run_that_is_stopped_while_files_go_into_their_place_goes_on(
+    source: Path, undisturbed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some links are where the release was made, and gone with it; the public files of their blocks are still there."""
+    take, taken = writing._take, list[str]()
+
+    def interrupted(draft: Any, name: str, path: str) -> None:
+        if len(taken) == 2:
+            raise KeyboardInterrupt
+        taken.append(name)
+        take(draft, name, path)
+
+    with monkeypatch.context() as during, pytest.raises(KeyboardInterrupt):
+        during.setattr(writing, "_take", interrupted)
+        published(source, tmp_path / "out", "k-anonymity:5", "mondrian", most=400)
+    assert all(name.startswith("private/links-") for name in taken)
+    assert not (tmp_path / "out").exists()
+    resumed(source, tmp_path / "out")
+    assert public_digest(tmp_path / "out") == undisturbed
+    is_whole(tmp_path / "out")
 
 
 def finished(run: Path) -> list[Path]:

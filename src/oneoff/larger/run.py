@@ -51,13 +51,15 @@ class Run:
         aside.replace(path)
 
     def done(self) -> dict[int, Part]:
-        """What came of blocks that are done, and whose files are there."""
+        """What came of blocks that are done, and whose files are there: of both halves, for they go into their place one
+        after the other."""
         found: dict[int, Part] = {}
         for path in sorted(self.folder.glob("block-*")):
             if path.suffix:
                 continue
             part: Part = pickle.loads(path.read_bytes())
-            if all(_has_hash(Path(where), digest) for where, digest in part.files.values()):
+            files = (*part.files.values(), *part.private.values())
+            if all(_has_hash(Path(where), digest) for where, digest in files):
                 found[part.block] = part
         return found
 
