@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import signal
@@ -15,8 +16,9 @@ import polars as pl
 import pytest
 
 from oneoff.engines import TextFormat, engine
+from oneoff.engines.scratch import new_scratch
 from oneoff.engines.waist import Workers
-from oneoff.errors import BadValue, MissingValues, UnreadableFile
+from oneoff.errors import BadValue, MissingValues, OutputError, UnreadableFile
 from oneoff.larger import writing
 from oneoff.larger.header import Reading, header_of
 from oneoff.larger.publishing import Settings, publish_large
@@ -146,9 +148,10 @@ def test_a_run_that_is_stopped_while_files_go_into_their_place_goes_on(
         taken.append(name)
         take(draft, name, path)
 
-    with monkeypatch.context() as during, pytest.raises(KeyboardInterrupt):
-        during.setattr(writing, "_take", interrupted)
+    monkeypatch.setattr(writing, "_take", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         published(source, tmp_path / "out", "k-anonymity:5", "mondrian", most=400)
+    monkeypatch.undo()
     assert all(name.startswith("private/links-") for name in taken)
     assert not (tmp_path / "out").exists()
     resumed(source, tmp_path / "out")
@@ -182,6 +185,28 @@ def test_a_full_disk_is_named_and_leaves_nothing_half_written(source: Path, tmp_
     assert "File too large" in answer["error"]["got"]
     assert not out.exists()
     assert list(tmp_path.glob(".out.run/parts/*")) == []
+
+
+def test_a_disk_that_is_full_when_a_block_is_done_is_named(
+    source: Path, undisturbed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("oneoff.larger.run.pickle.dump", full)
+    with pytest.raises(OutputError, match=r"\.out\.run") as caught:
+        published(source, tmp_path / "out", "k-anonymity:5", "mondrian", most=400)
+    monkeypatch.undo()
+    assert caught.value.got == "No space left on device"
+    resumed(source, tmp_path / "out")
+    assert public_digest(tmp_path / "out") == undisturbed
+
+
+def test_scratch_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="scratch files cannot be written"):
+        new_scratch(str(tmp_path / "file" / "scratch"))
+    assert new_scratch(str(tmp_path / "made" / "here")).parent == tmp_path / "made" / "here"
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from oneoff.engines.scratch import new_scratch
 from oneoff.engines.waist import Workers, engine
 from oneoff.errors import BadValue, InputError, PromiseBroken, listing, nearest
 from oneoff.folder import write_outcome
@@ -176,7 +176,7 @@ def _in_files(source: Any, scratch: str | None) -> Iterator[Any]:
         return
     from oneoff.table.databases.spooling import spooled
 
-    folder = Path(tempfile.mkdtemp(prefix="oneoff-", dir=scratch))
+    folder = new_scratch(scratch)
     try:
         spooled(source, folder / "rows")
         yield str(folder / "rows")
