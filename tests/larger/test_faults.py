@@ -159,17 +159,47 @@ def test_a_run_that_is_stopped_while_files_go_into_their_place_goes_on(
     is_whole(tmp_path / "out")
 
 
+def test_a_run_does_not_go_on_with_other_roles_or_hierarchies(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The values of all columns, and how often each occurs, are the same."""
+
+    def roles(*quasi: str, tops: str = "ab", **more: Any) -> dict[str, Any]:
+        tree = tmp_path / f"{tops}.csv"
+        kinds = people(PEOPLE)["education"].unique().sort().to_list()
+        tree.write_text("".join(f"{kind};{tops[i % 2]}\n" for i, kind in enumerate(kinds)))
+        return {"quasi": [*quasi, "education"], "hierarchies": {"education": str(tree)}, **more}
+
+    def stopped(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("oneoff.larger.publishing.write_parts", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        published(source, tmp_path / "out", "k-anonymity:5", "mondrian", most=400, roles=roles("age", "gender"))
+    monkeypatch.undo()
+    tree = roles()["hierarchies"]
+    last = {"quasi": ["age", "gender"], "hierarchies": tree}
+    for other in (
+        roles("age", "gender", tops="cd"),
+        {**last, "sensitive": "education"},
+        {**last, "keep": ["education"]},
+    ):
+        with pytest.raises(BadValue, match="another table, promise, method or seed"):
+            resumed(source, tmp_path / "out", roles=other)
+    resumed(source, tmp_path / "out", roles=roles("age", "gender"))
+
+
 def finished(run: Path) -> list[Path]:
     """Public files of blocks that have a record."""
     names = {part_name("data.parquet", int(path.name.removeprefix("block-"))) for path in run.glob("block-??????")}
     return [path for path in (run / "parts").iterdir() if path.name.partition("-")[2] in names]
 
 
-def resumed(source: Path, out: Path, **given: Any) -> None:
+def resumed(source: Path, out: Path, roles: dict[str, Any] | None = None, **given: Any) -> None:
     usual = {"guarantee": "k-anonymity:5", "method": "mondrian", "most": 400, "seed": 1}
     settings = Settings(**{**usual, **given}, resume=True)
     with engine("local", Workers(1)) as running:
-        publish_large(running, source, out, Reading(ROLES), TextFormat(), settings)
+        publish_large(running, source, out, Reading(roles or ROLES), TextFormat(), settings)
 
 
 # --- disks
