@@ -139,6 +139,7 @@ def publish_any(
     warn   is told before the work what can be foreseen; told, what happened to earlier releases in that place
     """
     chosen = engine_for(job.input, job.engine, job.method, job.model_dump())
+    _refuse_sparks_own(chosen, [*["--master"] * bool(job.master), *["--conf"] * bool(job.conf)])
     if chosen.notice and warn is not None:
         warn(chosen.notice)
     if chosen.engine != "memory":
@@ -219,6 +220,17 @@ def _refuse_unserved(wishes: Mapping[str, Any]) -> None:
         )
 
 
+def _refuse_sparks_own(chosen: Choice, asked: list[str]) -> None:
+    """Who says where Spark is to run, or how, does not get another engine unawares."""
+    if asked and chosen.engine != "spark":
+        raise BadValue(
+            f"{asked[0]} is a setting of Spark, and another engine was chosen",
+            allowed=f"{listing(asked)} with the engine spark",
+            got=f"engine {chosen.engine!r}",
+            hint=f"--engine spark (engine='spark'), or leave {asked[0]} out",
+        )
+
+
 def _refuse_resuming(resume: bool) -> None:
     if resume:
         raise BadValue(
@@ -287,6 +299,7 @@ def anonymize(
         return _in_memory(table, guarantee, options, progress, method=method, seed=seed, **wishes)
     given = {name: options.pop(name) for name in _reading_names() if name in options}
     chosen = engine_for(table, engine, method, {**wishes, **given})
+    _refuse_sparks_own(chosen, ["conf"] * bool(conf))
     if chosen.engine == "memory":
         _refuse_resuming(resume)
         read = read_table(table, **given)
