@@ -42,6 +42,16 @@ def test_a_url_is_read_by_spark_and_rows_say_where_they_are(running: Any, tmp_pa
     assert opened.schema == pa.schema([("x", pa.int64()), ("y", pa.large_string())])
 
 
+def test_a_folder_named_from_here_is_found_by_executors_elsewhere(
+    running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_files(tmp_path / "rows", np.arange(100), 2)
+    monkeypatch.chdir(tmp_path)  # Java, and so its workers, began in another folder
+    opened = running.open("rows", TextFormat())
+    assert opened.files == ("rows/part-000.parquet", "rows/part-001.parquet")
+    assert running.reduce(running.select(opened, ["x"]), sums.total, sums.add) == 4950
+
+
 def test_text_at_a_url_is_text_and_says_its_file(running: Any, tmp_path: Path) -> None:
     folder = tmp_path / "rows"
     folder.mkdir()

@@ -134,6 +134,24 @@ def test_options_that_blocks_do_not_serve_are_refused(source: Path, tmp_path: Pa
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("engine", ["auto", "memory", "local"])
+@pytest.mark.parametrize("more", [["--master", "local[2]"], ["--conf", "spark.executor.memory=1g"]])
+def test_settings_of_spark_are_not_for_other_engines(
+    source: Path, tmp_path: Path, engine: str, more: list[str]
+) -> None:
+    answer = command("anonymize", source, *flags(), "--guarantee", "k-anonymity:5", "--engine", engine, "--out",
+                     tmp_path / "out", *more)  # fmt: skip
+    assert answer.status == 2
+    assert f"{more[0]} is a setting of Spark" in answer.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("number", [0, -3])
+def test_workers_are_one_or_more(source: Path, tmp_path: Path, number: int) -> None:
+    with pytest.raises(BadValue, match="number of workers"):
+        oneoff.anonymize(source, "k-anonymity:5", engine="local", workers=number, out=tmp_path / "out", **ROLES)
+
+
 def test_going_on_needs_an_engine_that_keeps_something(source: Path, tmp_path: Path) -> None:
     answer = command("anonymize", source, *flags(), "--guarantee", "k-anonymity:5", "--resume", "--out", tmp_path / "o")
     assert answer.status == 2

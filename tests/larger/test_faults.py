@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import signal
@@ -15,8 +16,10 @@ import polars as pl
 import pytest
 
 from oneoff.engines import TextFormat, engine
+from oneoff.engines.scratch import new_scratch
 from oneoff.engines.waist import Workers
-from oneoff.errors import BadValue, MissingValues, UnreadableFile
+from oneoff.errors import BadValue, MissingValues, OutputError, UnreadableFile
+from oneoff.larger import writing
 from oneoff.larger.header import Reading, header_of
 from oneoff.larger.publishing import Settings, publish_large
 from oneoff.releases.parts import part_name
@@ -133,17 +136,65 @@ def test_a_run_whose_driver_is_killed_goes_on_where_it_was(
     assert {name: (out / "public" / name).stat().st_ino for name in done} == done  # the very files: not made again
 
 
+def test_a_run_that_is_stopped_while_files_go_into_their_place_goes_on(
+    source: Path, undisturbed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some links are where the release was made, and gone with it; the public files of their blocks are still there."""
+    take, taken = writing._take, list[str]()
+
+    def interrupted(draft: Any, name: str, path: str) -> None:
+        if len(taken) == 2:
+            raise KeyboardInterrupt
+        taken.append(name)
+        take(draft, name, path)
+
+    monkeypatch.setattr(writing, "_take", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        published(source, tmp_path / "out", "k-anonymity:5", "mondrian", most=400)
+    monkeypatch.undo()
+    assert all(name.startswith("private/links-") for name in taken)
+    assert not (tmp_path / "out").exists()
+    resumed(source, tmp_path / "out")
+    assert public_digest(tmp_path / "out") == undisturbed
+    is_whole(tmp_path / "out")
+
+
+def test_a_run_does_not_go_on_with_other_roles_or_hierarchies(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The values of all columns, and how often each occurs, are the same."""
+
+    def roles(*quasi: str, tops: str = "ab", **more: Any) -> dict[str, Any]:
+        tree = tmp_path / f"{tops}.csv"
+        kinds = people(PEOPLE)["education"].unique().sort().to_list()
+        tree.write_text("".join(f"{kind};{tops[i % 2]}\n" for i, kind in enumerate(kinds)))
+        return {"quasi": [*quasi, "education"], "hierarchies": {"education": str(tree)}, **more}
+
+    def stopped(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("oneoff.larger.publishing.write_parts", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        published(source, tmp_path / "out", "k-anonymity:5", "mondrian", most=400, roles=roles("age", "gender"))
+    monkeypatch.undo()
+    private = {"quasi": ["age", "gender"], "sensitive": "education", "hierarchies": roles()["hierarchies"]}
+    for other in (roles("age", "gender", tops="cd"), private):
+        with pytest.raises(BadValue, match="another table, promise, method or seed"):
+            resumed(source, tmp_path / "out", roles=other)
+    resumed(source, tmp_path / "out", roles=roles("age", "gender"))
+
+
 def finished(run: Path) -> list[Path]:
     """Public files of blocks that have a record."""
     names = {part_name("data.parquet", int(path.name.removeprefix("block-"))) for path in run.glob("block-??????")}
     return [path for path in (run / "parts").iterdir() if path.name.partition("-")[2] in names]
 
 
-def resumed(source: Path, out: Path, **given: Any) -> None:
+def resumed(source: Path, out: Path, roles: dict[str, Any] | None = None, **given: Any) -> None:
     usual = {"guarantee": "k-anonymity:5", "method": "mondrian", "most": 400, "seed": 1}
     settings = Settings(**{**usual, **given}, resume=True)
     with engine("local", Workers(1)) as running:
-        publish_large(running, source, out, Reading(ROLES), TextFormat(), settings)
+        publish_large(running, source, out, Reading(roles or ROLES), TextFormat(), settings)
 
 
 # --- disks
@@ -159,6 +210,28 @@ def test_a_full_disk_is_named_and_leaves_nothing_half_written(source: Path, tmp_
     assert "File too large" in answer["error"]["got"]
     assert not out.exists()
     assert list(tmp_path.glob(".out.run/parts/*")) == []
+
+
+def test_a_disk_that_is_full_when_a_block_is_done_is_named(
+    source: Path, undisturbed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("oneoff.larger.run.pickle.dump", full)
+    with pytest.raises(OutputError, match=r"\.out\.run") as caught:
+        published(source, tmp_path / "out", "k-anonymity:5", "mondrian", most=400)
+    monkeypatch.undo()
+    assert caught.value.got == "No space left on device"
+    resumed(source, tmp_path / "out")
+    assert public_digest(tmp_path / "out") == undisturbed
+
+
+def test_scratch_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="scratch files cannot be written"):
+        new_scratch(str(tmp_path / "file" / "scratch"))
+    assert new_scratch(str(tmp_path / "made" / "here")).parent == tmp_path / "made" / "here"
 
 
 @pytest.mark.slow

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from oneoff.engines.pool import Pool
+from oneoff.engines.scratch import new_scratch, scratch_errors
 from oneoff.engines.waist import Report, Route, TextFormat, Workers
-from oneoff.errors import OutputError
 from oneoff.table.arrays import Ints, offsets
 from oneoff.table.files import Files, open_files
 
@@ -80,9 +78,7 @@ class Local:
         self._frames = 0
 
     def __enter__(self) -> Local:
-        if self._given is not None:
-            Path(self._given).mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._scratch = Path(tempfile.mkdtemp(prefix="oneoff-", dir=self._given))
+        self._scratch = new_scratch(self._given)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -151,7 +147,8 @@ class Local:
     def _new_folder(self) -> Path:
         self._frames += 1
         folder = self._scratch / f"frame-{self._frames:03}"
-        folder.mkdir(mode=0o700)
+        with scratch_errors(folder):
+            folder.mkdir(mode=0o700)
         return folder
 
 
@@ -171,7 +168,7 @@ def _reduced(
 
 def _mapped(frame: Files | Kept, stretch: Any, function: Any, schema: pa.Schema, path: str) -> int:
     rows = 0
-    with _written(path), pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, schema) as file:
+    with scratch_errors(Path(path).parent), pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, schema) as file:
         for batch in frame.batches(stretch):
             made = function(batch)
             rows += made.num_rows
@@ -188,7 +185,7 @@ def _sorted(frame: Files | Kept, stretch: Any, route: Route, path: str) -> list[
     waiting: list[pa.RecordBatch] = []
     schema = frame.schema if isinstance(frame, Kept) else None
     assert schema is not None, "blocks are made of mapped frames"
-    with _written(path), pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, schema) as file:
+    with scratch_errors(Path(path).parent), pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, schema) as file:
 
         def write() -> None:
             whole = pa.Table.from_batches(waiting).combine_chunks()
@@ -237,17 +234,3 @@ def _rows_at(places: list[tuple[str, int, int, int]]) -> pa.Table:
     assert writer is not None, "a block has rows"
     writer.close()
     return pa.ipc.open_stream(rows.getvalue()).read_all().combine_chunks()
-
-
-@contextmanager
-def _written(path: str) -> Iterator[None]:
-    """What a disk says that is full becomes an error that names it."""
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"scratch files cannot be written to {str(Path(path).parent)!r}",
-            allowed="a folder with room for about as much as the columns that are published take as numbers",
-            got=error.strerror or str(error),
-            hint="name another one with --scratch FOLDER; nothing was published",
-        ) from None

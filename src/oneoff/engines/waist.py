@@ -127,5 +127,12 @@ def engine(name: str, workers: Workers | None = None) -> Engine:
             got=repr(name),
             hint=nearest(name, ("memory", *ENGINES)),
         )
+    if workers is not None and workers.number is not None and workers.number < 1:
+        raise BadValue(
+            "the number of workers is not usable",
+            allowed="a whole number from 1 on",
+            got=f"{workers.number}",
+            hint="leave --workers out, and there are as many as cores",
+        )
     made: Engine = import_module(ENGINES[name]).start(workers or Workers())
     return made

@@ -80,7 +80,7 @@ class Part:
     described: Mapping[str, Any]
     files: Mapping[str, tuple[str, str]]
     columns: Mapping[str, tuple[str, ...]]
-    private: Mapping[str, str]
+    private: Mapping[str, tuple[str, str]]
     shown: Ints
     verdict: Verdict
     utility: Utility
@@ -169,14 +169,14 @@ class Work:
         with path.open("rb") as file:
             return str(path), hashlib.file_digest(file, "sha256").hexdigest(), tuple(writer.schema.names)
 
-    def _private(self, release: Published, rows: pa.Table, block: int) -> dict[str, str]:
+    def _private(self, release: Published, rows: pa.Table, block: int) -> dict[str, tuple[str, str]]:
         """Which record is whose, with the file and the row of every person, where the engine knows them; and how the
         part came about."""
         files = release.private_files()
         if release.links is not None:
             columns = {"file": rows[PLACE[0]], "row": rows[PLACE[1]], "record": pa.array(release.links)}
             files = {**files, "links.parquet": pa.table(columns)}
-        return {own: self._write(own, [files[name]])[0] for name in files for own in (part_name(name, block),)}
+        return {own: self._write(own, [files[name]])[:2] for name in files for own in (part_name(name, block),)}
 
 
 @contextmanager

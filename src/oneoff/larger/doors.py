@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from oneoff.engines.scratch import new_scratch
 from oneoff.engines.waist import Workers, engine
 from oneoff.errors import BadValue, InputError, PromiseBroken, listing, nearest
 from oneoff.folder import write_outcome
@@ -139,6 +139,7 @@ def publish_any(
     warn   is told before the work what can be foreseen; told, what happened to earlier releases in that place
     """
     chosen = engine_for(job.input, job.engine, job.method, job.model_dump())
+    _refuse_sparks_own(chosen, [*["--master"] * bool(job.master), *["--conf"] * bool(job.conf)])
     if chosen.notice and warn is not None:
         warn(chosen.notice)
     if chosen.engine != "memory":
@@ -176,7 +177,7 @@ def _in_files(source: Any, scratch: str | None) -> Iterator[Any]:
         return
     from oneoff.table.databases.spooling import spooled
 
-    folder = Path(tempfile.mkdtemp(prefix="oneoff-", dir=scratch))
+    folder = new_scratch(scratch)
     try:
         spooled(source, folder / "rows")
         yield str(folder / "rows")
@@ -216,6 +217,17 @@ def _refuse_unserved(wishes: Mapping[str, Any]) -> None:
             allowed="roles, hierarchies, promises, methods and their options, --seed, --sign, --overwrite",
             got=listing(asked),
             hint="--engine memory serves it, for a table that fits",
+        )
+
+
+def _refuse_sparks_own(chosen: Choice, asked: list[str]) -> None:
+    """Who says where Spark is to run, or how, does not get another engine unawares."""
+    if asked and chosen.engine != "spark":
+        raise BadValue(
+            f"{asked[0]} is a setting of Spark, and another engine was chosen",
+            allowed=f"{listing(asked)} with the engine spark",
+            got=f"engine {chosen.engine!r}",
+            hint=f"--engine spark (engine='spark'), or leave {asked[0]} out",
         )
 
 
@@ -287,6 +299,7 @@ def anonymize(
         return _in_memory(table, guarantee, options, progress, method=method, seed=seed, **wishes)
     given = {name: options.pop(name) for name in _reading_names() if name in options}
     chosen = engine_for(table, engine, method, {**wishes, **given})
+    _refuse_sparks_own(chosen, ["conf"] * bool(conf))
     if chosen.engine == "memory":
         _refuse_resuming(resume)
         read = read_table(table, **given)

@@ -206,6 +206,12 @@ def _digest(
     for attribute, margin in zip(header.attributes, header.margins, strict=False):
         found.update(json.dumps([attribute.name, attribute.kind, list(map(str, attribute.labels.tolist()))]).encode())
         found.update(margin.tobytes())
+    for hierarchy in (each.hierarchy for each in header.attributes if each.hierarchy is not None):
+        found.update(json.dumps(hierarchy.names).encode() + hierarchy.ancestor.tobytes())
+    if header.sensitive is None:
+        found.update(b"nothing is sensitive")
+    if header.keep:
+        found.update(f"{len(header.keep)} are kept".encode())
     given = settings.guarantee, settings.method, settings.seed, sorted((k, str(v)) for k, v in options.items())
     found.update(repr(given).encode())
     return found.hexdigest()

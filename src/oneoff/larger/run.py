@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oneoff.errors import BadValue
+from oneoff.errors import BadValue, OutputError
 from oneoff.larger.block import Part
 from oneoff.releases.draft import refuse_existing
 
@@ -44,22 +44,39 @@ class Run:
         """Remember what came of a block."""
         path = self.folder / f"block-{part.block:06}"
         aside = path.with_suffix(".new")
-        with aside.open("wb") as file:
-            pickle.dump(part, file)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
+        with _named(self.folder):
+            with aside.open("wb") as file:
+                pickle.dump(part, file)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(path)
 
     def done(self) -> dict[int, Part]:
-        """What came of blocks that are done, and whose files are there."""
+        """What came of blocks that are done, and whose files are there: those of both halves, for they go into their
+        place one after the other."""
         found: dict[int, Part] = {}
         for path in sorted(self.folder.glob("block-*")):
             if path.suffix:
                 continue
             part: Part = pickle.loads(path.read_bytes())
-            if all(_has_hash(Path(where), digest) for where, digest in part.files.values()):
+            files = (*part.files.values(), *part.private.values())
+            if all(_has_hash(Path(where), digest) for where, digest in files):
                 found[part.block] = part
         return found
+
+
+@contextmanager
+def _named(folder: Path) -> Iterator[None]:
+    """What a disk says that is full becomes an error that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"what came of blocks that are done cannot be written to {str(folder)!r}",
+            allowed="a folder that can be written to, with room for the release",
+            got=error.strerror or str(error),
+            hint="make room, and go on with --resume; nothing was published",
+        ) from None
 
 
 def _has_hash(path: Path, digest: str) -> bool:
@@ -81,7 +98,8 @@ def beginning(
     refuse_existing(folder, settings.overwrite)
     place = Path(os.path.realpath(folder))
     aside = place.with_name(f".{place.name}.run")
-    place.parent.mkdir(parents=True, exist_ok=True)
+    with _named(place.parent):
+        place.parent.mkdir(parents=True, exist_ok=True)
     if aside.exists():
         if settings.resume:
             _refuse_other(aside, digest, files)
@@ -91,12 +109,13 @@ def beginning(
     elif settings.resume:
         warn(f"there is no earlier run to {str(folder)!r} to go on with: a new one begins")
     if not aside.exists():
-        (aside / "parts").mkdir(mode=0o700, parents=True)
-        aside.chmod(0o700)
         seed = int.from_bytes(os.urandom(16), "big") if settings.seed is None else settings.seed
-        _write(aside / "seed", f"{seed}".encode())
-        _write(aside / "digest", digest.encode())
-        _write(aside / "files", "\n".join(files).encode())
+        with _named(aside):
+            (aside / "parts").mkdir(mode=0o700, parents=True)
+            aside.chmod(0o700)
+            _write(aside / "seed", f"{seed}".encode())
+            _write(aside / "digest", digest.encode())
+            _write(aside / "files", "\n".join(files).encode())
     seed = int((aside / "seed").read_text())
     key = hashlib.sha256(f"{digest} {seed}".encode()).digest()
     yield Run(aside, key, seed)

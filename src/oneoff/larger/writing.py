@@ -48,7 +48,7 @@ def write_parts(
             with draft.file(f"private/{name}") as file:
                 file.write(content)
         for part in parts:
-            for name, path in part.private.items():
+            for name, (path, _) in part.private.items():
                 _take(draft, f"private/{name}", path)
         if not broken or settings.even_if_broken:
             _public(draft, {**described, **({"broken": True} if broken else {})}, parts, settings, header)

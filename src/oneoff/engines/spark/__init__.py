@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -67,7 +68,7 @@ class Spark:
         rows = sum(part.rows or _TASK_ROWS for part in files.stretches)
         parts = min(many, max(rows // _TASK_ROWS, 2 * self._spark.sparkContext.defaultParallelism))
         numbers = self._spark.range(0, many, 1, max(1, parts))
-        reader = task.FileReader(files)
+        reader = task.FileReader(replace(files, files=tuple(str(Path(name).absolute()) for name in files.files)))
         return Sheet(numbers, reader, STRETCHES, max(1, parts), files.files, files.notices, files.is_text)
 
     def select(self, frame: Sheet, columns: Sequence[str]) -> Sheet:

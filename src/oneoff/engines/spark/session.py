@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from oneoff.engines.pool import THREADS
+from oneoff.engines.scratch import scratch_errors
 from oneoff.engines.spark.failures import said
 from oneoff.engines.spark.shipping import ship
 from oneoff.engines.waist import Workers
@@ -55,8 +56,9 @@ def session(workers: Workers) -> Iterator[SparkSession]:
             ship(there, Path(folder))  # whatever Python its owner chose for workers
             yield there
         return
-    if workers.scratch is not None:
-        Path(workers.scratch).mkdir(mode=0o700, parents=True, exist_ok=True)
+    with scratch_errors(Path(workers.scratch or tempfile.gettempdir())):
+        if workers.scratch is not None:
+            Path(workers.scratch).mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="oneoff-", dir=workers.scratch, ignore_cleanup_errors=True) as scratch:
         _start_java(settings, Path(scratch))
         made = _new({**_defaults(workers, settings, scratch), **settings})
