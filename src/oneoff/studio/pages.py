@@ -130,7 +130,7 @@ def _templates() -> Environment:
 
 def help_of(key: str) -> str:
     """What the command line says of it, without what is about options."""
-    return HELP[key].removesuffix(" Repeatable.")
+    return in_the_page(HELP[key].removesuffix(" Repeatable."))
 
 
 def _id(field: str) -> str:
