@@ -205,6 +205,21 @@ def test_a_hierarchy_is_proposed_and_made_by_rule(caller: Any, desk: Any) -> Non
     assert caller.get(desk.at("columns") + "/tree?column=nothing").status_code == 404
 
 
+def test_a_hierarchy_is_never_made_by_a_private_column(caller: Any, desk: Any) -> None:
+    typed = roles(column_disease="quasi", column_work="sensitive", column_sex="keep", tree_disease="yes")
+    caller.post(desk.at("columns"), data=typed)
+    address = desk.at("columns") + "/tree?column=disease"
+    offered = waited_for(caller, address, "who goes with whom").partition('name="by"')[2]
+    assert re.findall(r'<option value="(\w+)"', offered) == ["name", "age"]
+    for private in ("work", "sex"):
+        wrong = caller.post(address, data={"do": "by", "by": ["age", private]})
+        assert repr(private) in complaint(wrong.text, "by")
+    caller.post(address, data={"do": "by", "by": ["age"]})
+    assert "alike in the columns that were chosen." in waited_for(caller, address, "alike in the columns")
+    caller.post(desk.at("columns"), data=typed | {"column.age": "sensitive", "column.work": "quasi"})
+    assert "alike in the columns" not in waited_for(caller, address, "who goes with whom")  # chosen when it was not
+
+
 @pytest.mark.parametrize(
     ("form", "field", "words"),
     [
