@@ -265,6 +265,21 @@ def test_other_columns_ask_for_another_look_at_what_comes_after(caller: Any, des
     assert desk.draft.get("guarantee") == "k-anonymity:5"  # nothing is lost
 
 
+def test_a_run_starts_only_with_what_its_page_said(caller: Any, desk: Any) -> None:
+    caller.post(desk.at("columns"), data=roles())
+    desk.settle("promise", guarantee="k-anonymity:5")
+    seen = re.search(r'name="seen" value="(\w+)"', caller.get(desk.at("run")).text)
+    assert seen is not None
+    caller.post(desk.at("columns"), data=roles(column_sex="keep"))  # in another tab
+    refused = caller.post(desk.at("run"), data={"seen": seen[1]})
+    assert refused.status_code == 422
+    assert "was changed since this page was shown" in refused.text
+    assert desk.runs.all() == []
+    again = re.search(r'name="seen" value="(\w+)"', refused.text)
+    assert again is not None
+    assert again[1] != seen[1]
+
+
 def test_steps_lead_back_to_what_has_to_come_first(page: Page, caller: Any) -> None:
     empty = page.desk(caller)
     assert caller.get(empty.at("columns")).headers["location"] == empty.at("table")
