@@ -287,6 +287,30 @@ def test_steps_lead_back_to_what_has_to_come_first(page: Page, caller: Any) -> N
     assert caller.get(f"/desk/{empty.id}").headers["location"] == empty.at("table")
 
 
+@pytest.mark.parametrize(
+    ("text", "field", "words"),
+    [
+        ("age,illness\n1,2\n3\n", "delimiter", "cannot be divided into columns"),
+        ("age,age\n1,2\n", "input", "several columns have the same name"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_not_gone_on_with(
+    page: Page, caller: Any, text: str, field: str, words: str
+) -> None:
+    desk = page.desk(caller)
+    caller.post(desk.at("table") + "/upload", files={"file": ("people.csv", text.encode())})
+    waited_for(caller, desk.at("table"), "The table cannot be read")
+    refused = caller.post(desk.at("table"), data={"then": "columns"})
+    assert words in complaint(refused.text, field)
+    assert desk.draft.settled == ()
+
+
+def test_a_broken_file_is_told_at_the_link_to_another(page: Page, caller: Any) -> None:
+    desk = page.desk(caller)
+    caller.post(desk.at("table") + "/upload", files={"file": ("people.parquet", b"PAR1 and nothing else")})
+    assert "'people.parquet' cannot be read" in complaint(caller.get(desk.at("table")).text, "input")
+
+
 def test_labels_of_the_table_are_never_markup(page: Page, caller: Any, tmp_path: Path) -> None:
     desk = page.desk(caller)
     bad = "<script>alert(1)</script>"
