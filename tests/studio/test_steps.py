@@ -17,6 +17,7 @@ pytest.importorskip("starlette", reason="the extra is not installed: pip install
 from oneoff import profile, read_table
 from oneoff.job import read_job
 from oneoff.studio.draft import Draft
+from oneoff.studio.pages import _sentence
 from oneoff.table.hierarchy import read_hierarchy
 from tests.studio.asgi import Page, page_of
 
@@ -309,6 +310,18 @@ def test_a_broken_file_is_told_at_the_link_to_another(page: Page, caller: Any) -
     desk = page.desk(caller)
     caller.post(desk.at("table") + "/upload", files={"file": ("people.parquet", b"PAR1 and nothing else")})
     assert "'people.parquet' cannot be read" in complaint(caller.get(desk.at("table")).text, "input")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("people.csv is divided at ';'", "people.csv is divided at ';'."),
+        ("k-anonymity:10 asks for large groups", "k-anonymity:10 asks for large groups."),
+        ("not published: a. b", "Not published: a. b."),
+    ],
+)
+def test_a_sentence_keeps_the_names_it_begins_with(text: str, shown: str) -> None:
+    assert _sentence(text) == shown
 
 
 def test_labels_of_the_table_are_never_markup(page: Page, caller: Any, tmp_path: Path) -> None:
