@@ -352,6 +352,7 @@ def to_a_hand_over(way: Way) -> None:
     page.wait_for_selector("p:has-text('give the same release, byte by byte')")
     page.click("summary:has-text('Sign it')")
     way.refused("#f-key", "people.csv", "key")
+    assert page.is_checked("#f-public"), "what is ticked beside it stays"
     way.refused("#f-key", "../steward", "outside the folders")
     page.fill("#f-key", "steward")
     page.press("#f-key", "Enter")
