@@ -315,6 +315,7 @@ def to_a_result(way: Way) -> None:
     way.at("Run it")
     way.start(2)
     way.finish(2)
+    assert page.evaluate("document.activeElement.id") == "runs", "the focus stays while the list is made anew"
     page.click("text=Change the method")
     way.at("How it is done")
     page.wait_for_selector("#f-method")
