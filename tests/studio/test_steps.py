@@ -281,6 +281,17 @@ def test_a_run_starts_only_with_what_its_page_said(caller: Any, desk: Any) -> No
     assert again[1] != seen[1]
 
 
+def test_a_run_is_shown_whatever_its_error_leaves_out(caller: Any, desk: Any) -> None:
+    caller.post(desk.at("columns"), data=roles())
+    desk.settle("promise", guarantee="l-diversity:300")
+    caller.post(desk.at("run"))
+    waited_for(caller, desk.at("run") + "/list", "is the strongest of its kind")
+    desk.runs.all()[-1]._tell(error={"code": "bad-value", "what": "this does not go"})
+    for address in (desk.at("run"), desk.at("run") + "/list", desk.at("result")):
+        assert caller.get(address).status_code == 200
+    assert "This does not go." in caller.get(desk.at("run")).text
+
+
 def test_steps_lead_back_to_what_has_to_come_first(page: Page, caller: Any) -> None:
     empty = page.desk(caller)
     assert caller.get(empty.at("columns")).headers["location"] == empty.at("table")
