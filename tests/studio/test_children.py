@@ -107,6 +107,18 @@ def test_a_child_that_is_killed_is_an_error_with_a_hint(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_what_a_stopped_child_says_of_its_end_is_no_error(monkeypatch):
+    with Child() as child:
+
+        def ends():
+            child.stop()
+            yield {"error": {"code": "unreadable-file", "what": "a file ended early"}}
+
+        monkeypatch.setattr(child, "_messages", ends)
+        with pytest.raises(Stopped):
+            child.call("json:dumps", obj=1)
+
+
 def test_a_child_that_is_stopped_has_stopped_and_left_nothing(tmp_path):
     path = job_in(tmp_path)
     with Child() as child:

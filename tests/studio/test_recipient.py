@@ -292,7 +292,10 @@ def test_the_owner_of_a_key_vouches(people: Table, tmp_path: Path, visit: Visit)
     publish(people, "k-anonymity:5", method="mondrian", seed=1).release.write(tmp_path / "out", sign=tmp_path / "key")
     visitor = visit(tmp_path / "out" / "public")
     public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
-    assert "nobody vouches" in seen(visitor.post("/release/verify"))
+    unsure = seen(visitor.post("/release/verify"))
+    assert "nobody vouches" in unsure
+    assert "the public key below says whether" in unsure
+    assert "--key" not in unsure
     assert "Vouched for by the office" in seen(visitor.post("/release/verify", data={"key": f"{public} the office"}))
     other = Ed25519PrivateKey.generate().public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
     assert "NOT vouched for" in seen(visitor.post("/release/verify", data={"key": other}))

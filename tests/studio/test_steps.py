@@ -17,6 +17,7 @@ pytest.importorskip("starlette", reason="the extra is not installed: pip install
 from oneoff import profile, read_table
 from oneoff.job import read_job
 from oneoff.studio.draft import Draft
+from oneoff.studio.pages import _sentence
 from oneoff.table.hierarchy import read_hierarchy
 from tests.studio.asgi import Page, page_of
 
@@ -205,6 +206,21 @@ def test_a_hierarchy_is_proposed_and_made_by_rule(caller: Any, desk: Any) -> Non
     assert caller.get(desk.at("columns") + "/tree?column=nothing").status_code == 404
 
 
+def test_a_hierarchy_is_never_made_by_a_private_column(caller: Any, desk: Any) -> None:
+    typed = roles(column_disease="quasi", column_work="sensitive", column_sex="keep", tree_disease="yes")
+    caller.post(desk.at("columns"), data=typed)
+    address = desk.at("columns") + "/tree?column=disease"
+    offered = waited_for(caller, address, "who goes with whom").partition('name="by"')[2]
+    assert re.findall(r'<option value="(\w+)"', offered) == ["name", "age"]
+    for private in ("work", "sex"):
+        wrong = caller.post(address, data={"do": "by", "by": ["age", private]})
+        assert repr(private) in complaint(wrong.text, "by")
+    caller.post(address, data={"do": "by", "by": ["age"]})
+    assert "alike in the columns that were chosen." in waited_for(caller, address, "alike in the columns")
+    caller.post(desk.at("columns"), data=typed | {"column.age": "sensitive", "column.work": "quasi"})
+    assert "alike in the columns" not in waited_for(caller, address, "who goes with whom")  # chosen when it was not
+
+
 @pytest.mark.parametrize(
     ("form", "field", "words"),
     [
@@ -250,11 +266,73 @@ def test_other_columns_ask_for_another_look_at_what_comes_after(caller: Any, des
     assert desk.draft.get("guarantee") == "k-anonymity:5"  # nothing is lost
 
 
+def test_a_run_starts_only_with_what_its_page_said(caller: Any, desk: Any) -> None:
+    caller.post(desk.at("columns"), data=roles())
+    desk.settle("promise", guarantee="k-anonymity:5")
+    seen = re.search(r'name="seen" value="(\w+)"', caller.get(desk.at("run")).text)
+    assert seen is not None
+    caller.post(desk.at("columns"), data=roles(column_sex="keep"))  # in another tab
+    refused = caller.post(desk.at("run"), data={"seen": seen[1]})
+    assert refused.status_code == 422
+    assert "was changed since this page was shown" in refused.text
+    assert desk.runs.all() == []
+    again = re.search(r'name="seen" value="(\w+)"', refused.text)
+    assert again is not None
+    assert again[1] != seen[1]
+
+
+def test_a_run_is_shown_whatever_its_error_leaves_out(caller: Any, desk: Any) -> None:
+    caller.post(desk.at("columns"), data=roles())
+    desk.settle("promise", guarantee="l-diversity:300")
+    caller.post(desk.at("run"))
+    waited_for(caller, desk.at("run") + "/list", "is the strongest of its kind")
+    desk.runs.all()[-1]._tell(error={"code": "bad-value", "what": "this does not go"})
+    for address in (desk.at("run"), desk.at("run") + "/list", desk.at("result")):
+        assert caller.get(address).status_code == 200
+    assert "This does not go." in caller.get(desk.at("run")).text
+
+
 def test_steps_lead_back_to_what_has_to_come_first(page: Page, caller: Any) -> None:
     empty = page.desk(caller)
     assert caller.get(empty.at("columns")).headers["location"] == empty.at("table")
     assert caller.get(empty.at("promise")).headers["location"] == empty.at("table")
     assert caller.get(f"/desk/{empty.id}").headers["location"] == empty.at("table")
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "words"),
+    [
+        ("age,illness\n1,2\n3\n", "delimiter", "cannot be divided into columns"),
+        ("age,age\n1,2\n", "input", "several columns have the same name"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_not_gone_on_with(
+    page: Page, caller: Any, text: str, field: str, words: str
+) -> None:
+    desk = page.desk(caller)
+    caller.post(desk.at("table") + "/upload", files={"file": ("people.csv", text.encode())})
+    waited_for(caller, desk.at("table"), "The table cannot be read")
+    refused = caller.post(desk.at("table"), data={"then": "columns"})
+    assert words in complaint(refused.text, field)
+    assert desk.draft.settled == ()
+
+
+def test_a_broken_file_is_told_at_the_link_to_another(page: Page, caller: Any) -> None:
+    desk = page.desk(caller)
+    caller.post(desk.at("table") + "/upload", files={"file": ("people.parquet", b"PAR1 and nothing else")})
+    assert "'people.parquet' cannot be read" in complaint(caller.get(desk.at("table")).text, "input")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("people.csv is divided at ';'", "people.csv is divided at ';'."),
+        ("k-anonymity:10 asks for large groups", "k-anonymity:10 asks for large groups."),
+        ("not published: a. b", "Not published: a. b."),
+    ],
+)
+def test_a_sentence_keeps_the_names_it_begins_with(text: str, shown: str) -> None:
+    assert _sentence(text) == shown
 
 
 def test_labels_of_the_table_are_never_markup(page: Page, caller: Any, tmp_path: Path) -> None:

@@ -121,6 +121,11 @@ class Way:
 
     # --- the steps
 
+    def enter(self) -> None:
+        """By the address that was printed, which leads on to one without the token."""
+        self.page.goto(self.server.address)
+        self.at("Publish a table")
+
     def begin(self) -> None:
         self.page.goto(self.server.origin)
         self.page.click("text=Begin with a table")
@@ -227,8 +232,8 @@ def handed_over(way: Way, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_whole_way(browser: Any, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with window(browser) as tab:
-        way, page = Way(tab, server), tab.page
-        page.goto(server.address)
+        way = Way(tab, server)
+        way.enter()
         to_a_promise(way)
         to_a_result(way)
         to_a_hand_over(way)
@@ -310,6 +315,7 @@ def to_a_result(way: Way) -> None:
     way.at("Run it")
     way.start(2)
     way.finish(2)
+    assert page.evaluate("document.activeElement.id") == "runs", "the focus stays while the list is made anew"
     page.click("text=Change the method")
     way.at("How it is done")
     page.wait_for_selector("#f-method")
@@ -347,6 +353,7 @@ def to_a_hand_over(way: Way) -> None:
     page.wait_for_selector("p:has-text('give the same release, byte by byte')")
     page.click("summary:has-text('Sign it')")
     way.refused("#f-key", "people.csv", "key")
+    assert page.is_checked("#f-public"), "what is ticked beside it stays"
     way.refused("#f-key", "../steward", "outside the folders")
     page.fill("#f-key", "steward")
     page.press("#f-key", "Enter")
@@ -364,7 +371,7 @@ def test_the_whole_way_on_adult(browser: Any, data_dir: Path, tmp_path: Path, mo
     write_key(folder / "steward")
     with serving(folder, "--folder", data_dir) as server, window(browser) as tab:
         way, page = Way(tab, server), tab.page
-        page.goto(server.address)
+        way.enter()
         way.begin()
         page.fill("#f-input", str(data_dir / "adult.parquet"))
         page.press("#f-input", "Enter")
@@ -440,8 +447,8 @@ def test_two_sessions_and_several_tabs(browser: Any, server: Server, tmp_path: P
     with window(browser) as one, window(browser) as other:
         other.expected.append("404")
         way = Way(one, server)
-        one.page.goto(server.address)
-        other.page.goto(server.address)
+        way.enter()
+        Way(other, server).enter()
         way.begin()
         one.page.click("button:has-text('people.csv')")
         one.page.wait_for_selector("#found details")

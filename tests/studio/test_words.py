@@ -13,6 +13,7 @@ from oneoff.audit.attacks.finding import NO_CONTROL
 from oneoff.errors import FolderExists, RoleConflict
 from oneoff.releases.draft import refuse_existing
 from oneoff.report.advice import _handing_over
+from oneoff.studio.pages import help_of
 from oneoff.studio.steps.columns import ROLES, Column
 from oneoff.studio.steps.table import MISSING
 from oneoff.studio.words import FIELDS, in_the_page
@@ -54,6 +55,12 @@ def test_what_to_hand_out_is_named_as_the_next_step_names_it() -> None:
     assert not [text for text in told if "public/" in text or "private/" in text]
 
 
+def test_the_help_of_a_field_names_no_option() -> None:
+    told = [help_of(key) for key in ("bins", "engine", "hold_out", "level", "memory_per_worker", "workers")]
+    assert not [text for text in told if "--" in text]
+    assert help_of("engine") == "In memory by default up to 5 million rows."
+
+
 @pytest.mark.parametrize(
     ("said", "here"),
     [
@@ -63,6 +70,10 @@ def test_what_to_hand_out_is_named_as_the_next_step_names_it() -> None:
         ("--sensitive NAME protects this one", "“it must stay private” protects this one"),
         ("groups (--method transversal) do worse", "groups (the method transversal) do worse"),
         ("how many people a row stands for; --weight says so.", "how many people a row stands for."),
+        ("alike in the columns named with --by", "alike in the columns that were chosen"),
+        ("or name the delimiter with delimiter= or --delimiter", "or choose another mark in “Between columns”"),
+        ("it is signed, and --key PUB says whether by whom you expect",
+         "it is signed, and the public key below says whether by whom you expect"),
         ("say --rows-are-people", "say “Every row is a person”"),
         ("dropped 2 column(s) that have no role: a, b", "not published, as their role is “leave out”: a, b"),
         ("'f(x=1)' has --rowsome, no option", "'f(x=1)' has --rowsome, no option"),

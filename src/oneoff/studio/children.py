@@ -100,7 +100,7 @@ class Child:
                 if "result" in message:
                     return message["result"]
                 if "error" in message:
-                    raise _error(message["error"])
+                    raise self._gone() if self._stopped else _error(message["error"])  # what was made to end, ended
             raise self._gone()
 
     def stop(self) -> None:

@@ -130,7 +130,7 @@ def _templates() -> Environment:
 
 def help_of(key: str) -> str:
     """What the command line says of it, without what is about options."""
-    return HELP[key].removesuffix(" Repeatable.")
+    return in_the_page(HELP[key].removesuffix(" Repeatable."))
 
 
 def _id(field: str) -> str:
@@ -141,8 +141,9 @@ def _id(field: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """With a capital and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text[-1:] in '.!?:' else '.'}"
+    """With a full stop, and a capital unless it begins with the name of a file or a promise."""
+    begins = text if re.match(r"\S*\w[.:]\w", text) else f"{text[:1].upper()}{text[1:]}"
+    return f"{begins}{'' if text[-1:] in '.!?:' else '.'}"
 
 
 def _word(value: str) -> tuple[str, str]:

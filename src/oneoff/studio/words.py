@@ -80,6 +80,19 @@ _SENTENCES = (
     ),
     (re.compile(r"^Keep private/ as safe as the table:"), "Keep the private half as safe as the table:"),
     (re.compile(r"\bwith `oneoff verify`"), "with oneoff"),
+    (re.compile(r"\bin the columns named with --by\b"), "in the columns that were chosen"),
+    (re.compile(r"\bname the delimiter with delimiter= or --delimiter\b"), "choose another mark in “Between columns”"),
+    (re.compile(r"^Worker processes of --engine local;"), "Worker processes, where it runs block by block;"),
+    (
+        re.compile(
+            r"^memory, local \(worker processes over the files\) or spark; auto \(default\) takes memory up to "
+        ),
+        "In memory by default up to ",
+    ),
+    (
+        re.compile(r"\bit is signed, and --key PUB says whether by whom\b"),
+        "it is signed, and the public key below says whether by whom",
+    ),
 )
 
 

@@ -61,6 +61,11 @@ const say = (text) => {
   if (live && text && live.textContent !== text) live.textContent = text;
 };
 
+const look = (each) => { // also at what is no control, and was made anew
+  if (each.tabIndex < 0) each.tabIndex = -1;
+  each.focus();
+};
+
 const put = (place, html, whole) => {
   const held = document.activeElement && document.activeElement.id;
   const made = document.createElement("template");
@@ -73,7 +78,7 @@ const put = (place, html, whole) => {
   begin(root.parentElement || document);
   root.querySelectorAll("[data-say]").forEach((each) => say(each.dataset.say));
   if (root.dataset.say) say(root.dataset.say);
-  if (held && !document.activeElement.id && document.getElementById(held)) document.getElementById(held).focus();
+  if (held && !document.activeElement.id && document.getElementById(held)) look(document.getElementById(held));
   return root;
 };
 
@@ -198,7 +203,7 @@ const swap = async (form, submitter) => {
   if (html === null || !place) return;
   const root = put(place, html, true);
   const next = root && (root.matches("[data-focus]") ? root : root.querySelector("[data-focus]"));
-  if (next) { if (next.tabIndex < 0) next.tabIndex = -1; next.focus(); }
+  if (next) look(next);
 };
 
 const begin = (root) => {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -14,8 +15,11 @@ from starlette.routing import BaseRoute, Route
 from oneoff.errors import BadValue, OneoffError
 from oneoff.studio.desks import Desk
 from oneoff.studio.draft import STEPS, Draft, Said, said
-from oneoff.studio.pages import desk_of, go_to, is_fragment, render
+from oneoff.studio.pages import desk_of, form_of, go_to, is_fragment, render
 from oneoff.studio.runs import Run
+
+if TYPE_CHECKING:
+    from oneoff.job import Job
 
 __all__ = ["latest", "routes", "run_of", "shown"]
 
@@ -84,7 +88,7 @@ def _shown(request: Request, desk: Desk, complaints: list[Said], status: int = 2
     unsettled = [each for each in STEPS[:3] if each not in desk.draft.settled]
     return render(
         request, "run.html", status, desk=desk, step="run", complaints=complaints, job=job, missing=missing,
-        runs=_all(desk), unsettled=unsettled,
+        runs=_all(desk), unsettled=unsettled, mark=job and _mark(job),
     )  # fmt: skip
 
 
@@ -134,13 +138,22 @@ def _as_file(svg: str) -> str:
 
 
 async def _start(request: Request) -> Response:
-    desk = desk_of(request)
+    desk, form = desk_of(request), await form_of(request)
     try:
-        await run_in_threadpool(desk.runs.start, desk.draft.job())
+        job = desk.draft.job()
+        if form.get("seen", _mark(job)) != _mark(job):
+            raise BadValue("what will be done was changed since this page was shown, perhaps in another tab",
+                           allowed="what stands here by now", hint="read it again, then start the run")  # fmt: skip
+        await run_in_threadpool(desk.runs.start, job)
     except OneoffError as error:
         return await run_in_threadpool(_shown, request, desk, [said(error)], 422)
     desk.settle("run")
     return await _after(request, desk)
+
+
+def _mark(job: Job) -> str:
+    """The same for the same job."""
+    return hashlib.sha256(job.to_toml().encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 async def _cancel(request: Request) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,9 @@ def _looked(desk: Desk, head: Head | None) -> dict[str, Any]:
     try:
         found, failed = found_of(desk), None
     except OneoffError as error:
-        found, failed = None, said(error, default="input")
+        found, failed = None, _at(error, _cause(error))
+    if found or failed:
+        desk.remember("unread", failed and asdict(failed))
     return {
         "found": found, "failed": failed, "missing": MISSING, "chosen_missing": desk.draft.get("missing", "category"),
     }  # fmt: skip
@@ -239,8 +242,16 @@ async def _settle(request: Request) -> Response:
     if "missing" in form:
         draft = draft.with_(missing=str(form["missing"]))
     goes_on = form.get("then") == "columns"
+    unread = desk.recall("unread")
+    if goes_on and unread and reading_of(draft) == before:
+        return await run_in_threadpool(_shown, request, desk, [Said(**unread)], 422, form)
     desk.keep(draft.with_("table") if goes_on else draft)
     return go_to(desk.at("columns" if goes_on else "table"))
+
+
+def _cause(error: OneoffError) -> str:
+    """The field that may mend a table which cannot be read."""
+    return "delimiter" if "delimiter" in error.hint else "input"
 
 
 def _at(error: OneoffError, field: str) -> Said:

@@ -67,7 +67,7 @@ def _shown(request: Request, desk: Desk, column: str, complaints: list[Said], st
         tree=None if rows is None else shown_tree(rows, counts), levels=0 if rows is None else len(rows[0]),
         proposals=proposals,
         words=_WORDS, address=address, distinct=found["distinct"], by=request.query_params.get("by", ""),
-        others=[name for name in _names(desk) if name != column],
+        others=[name for name in _names(desk) if name != column and name not in _private(desk.draft)],
         uncovered=[] if rows is None else _uncovered(rows, counts),
     )  # fmt: skip
 
@@ -103,12 +103,19 @@ def _proposals(desk: Desk, column: str, by: list[str] | None = None) -> Any:
         raise HTTPException(404)
     name = f"tree-{_digest(column)}"
     chosen = by if by is not None else (desk.recall(f"by-{name}") or [])
+    chosen = [each for each in chosen if each not in _private(desk.draft)]
     if by is not None:
         desk.remember(f"by-{name}", by)
     return ask(
         desk, name, "oneoff.studio.work.look:propose_trees", source=str(desk.source), reading=reading_of(desk.draft),
         column=column, by=chosen,
     )  # fmt: skip
+
+
+def _private(draft: Draft) -> list[str]:
+    """The columns that no hierarchy may tell of, as it is public."""
+    given = draft.get("sensitive") or []
+    return [*([given] if isinstance(given, str) else given), *draft.get("keep", [])]
 
 
 def _digest(text: str) -> str:
@@ -142,7 +149,9 @@ async def _change(request: Request) -> Response:
 
 
 def _field(do: str) -> str:
-    return {"put": "above", "rename": "new", "load": "file", "make": "widths", "cut": "level"}.get(do, "tree")
+    return {"put": "above", "rename": "new", "load": "file", "make": "widths", "cut": "level", "by": "by"}.get(
+        do, "tree"
+    )
 
 
 def _placed(complaint: Said, form: FormData) -> Said:
@@ -162,7 +171,7 @@ def _do(desk: Desk, column: str, form: FormData) -> None:
     if do == "nothing":
         return _use(desk, column, None)
     if do == "by":
-        _proposals(desk, column, [str(name) for name in form.getlist("by")])
+        _proposals(desk, column, _public(desk.draft, [str(name) for name in form.getlist("by")]))
         return None
     found = _proposals(desk, column)
     if found is None:
@@ -177,6 +186,16 @@ def _do(desk: Desk, column: str, form: FormData) -> None:
     if do in makers:
         return _use(desk, column, _with_missing(makers[do](), counts))
     return None if rows is None else _edited(desk, column, do, form, rows, _uncovered(rows, counts))
+
+
+def _public(draft: Draft, names: list[str]) -> list[str]:
+    """These columns, none of which is private."""
+    private = [name for name in names if name in _private(draft)]
+    if private:
+        raise BadValue("a hierarchy is public, so it cannot be made by a private column",
+                       allowed="columns that do not stay private", got=", ".join(map(repr, private)),
+                       hint="choose what outsiders may know, such as age or sex")  # fmt: skip
+    return names
 
 
 def _edited(desk: Desk, column: str, do: str, form: FormData, rows: list[list[str]], uncovered: list[str]) -> None:
