@@ -144,6 +144,7 @@ def test_a_session_that_cannot_be_started_says_why_in_one_line() -> None:
         "An error occurred while calling o1.x.\n: org.apache.spark.SparkException: it broke\n\tat java.lang.X(Y.java)"
     )
     assert said(RuntimeError(f"{lines}\nCaused by: java.io.IOException: No route to host")).got == "No route to host"
+    assert said(RuntimeError(lines)).got == "it broke"
     assert said(RuntimeError("No space left on device")).code == "output"
     assert said(RuntimeError("ExecutorLostFailure (executor 1 exited)")).code == "worker-lost"
 

@@ -25,7 +25,7 @@ from oneoff.table.arrays import Floats, Ints, offsets
 __all__ = ["Drawn", "drawn_people"]
 
 _SHOWN = 10  # times as many people as are guessed about are in what is looked at
-_POINTS = 16  # parts that are read, at most
+_POINTS = 16  # places that are looked at, at most: a part each, or small ones beside each other
 _WHOLE = 2_000_000  # people in parts that are read whole, about
 
 

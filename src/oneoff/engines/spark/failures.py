@@ -109,6 +109,7 @@ def _line(text: str) -> str:
     raised = _RAISED.findall(text)
     if raised:
         return str(raised[-1].strip()[:300])
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
+    lines = [line.strip().removeprefix(": ") for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("at ", "An error occurred while calling"))]
     caused = [line.partition(": ")[2] for line in lines if line.startswith("Caused by")]
     return _CLASS.sub("", (caused or lines or ["nothing was said"])[-1 if caused else 0])[:300]
