@@ -116,7 +116,10 @@ class Run:
         return time.time() - self.told.began if self.told.state == "running" else self.told.seconds
 
     def as_dict(self) -> dict[str, Any]:
-        return {"id": self.id, "kind": self.kind, **asdict(self.told)}
+        return self._with(self.told)
+
+    def _with(self, told: Told) -> dict[str, Any]:
+        return {"id": self.id, "kind": self.kind, **asdict(told)}
 
     def cancel(self) -> None:
         """Stop it; soon it is cancelled, and nothing is left of what it was about to write."""
@@ -126,9 +129,12 @@ class Run:
             threading.Thread(target=child.stop, daemon=True).start()  # which may take some seconds
 
     def _tell(self, **changes: Any) -> None:
-        self.told = replace(self.told, **changes)
-        if "state" in changes:
-            _write(self.folder / "run.json", json.dumps(self.as_dict()))
+        told = replace(self.told, **changes)
+        try:
+            if "state" in changes:  # on disk first: who sees a run that is done finds it done
+                _write(self.folder / "run.json", json.dumps(self._with(told)))
+        finally:
+            self.told = told
 
     def _progress(self, stage: str, share: float) -> None:
         self.told = replace(self.told, stage=described(stage, share), share=share)
