@@ -58,6 +58,7 @@ def test_the_best_is_named_against_each_adversary_by_itself(rows: Rows) -> None:
     ], "the strongest first, the black box last"  # fmt: skip
     assert against[-1].startswith("Against a black box only")
     assert "only mutual-cover; a typical" in against[-1]
+    assert ["and nobody stronger: " in line for line in against] == [False, True, True, True]
     (less,) = (line for line in lines if line.startswith("Off by less than tallies (10.00%), but against less:"))
     assert "mondrian (5.00%), mutual-cover (0.10%). That is better only if nobody stronger" in less
     assert "joint=true" not in less, "it is off by more"

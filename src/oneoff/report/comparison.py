@@ -203,7 +203,8 @@ def _better_for(promise: str, kept: Sequence[Row]) -> Iterator[str]:
         groups.setdefault(Adversary(row["against"]), []).append(row)
     ordered = sorted(groups, key=lambda who: -who.rank)
     for who in ordered:
-        yield f"Against {who.briefly}{promise}: {_best_of(groups[who])}."
+        no_more = "" if who is ordered[0] else ", and nobody stronger"
+        yield f"Against {who.briefly}{no_more}{promise}: {_best_of(groups[who])}."
     yield from _cheaper(groups[ordered[0]][0], [groups[who][0] for who in ordered[1:]])
 
 
