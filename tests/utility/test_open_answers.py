@@ -22,10 +22,10 @@ def test_open_answers_closed_are_those_of_the_release() -> None:
     assert release.fitted.solution.coefficient.any()
     queries = standard_queries(table)
     fields = release.unsolved(release.tallies.margins)
-    said, beside = open_answers(release, fields, table, queries)
+    said, beside = open_answers(release, fields, queries)
     assert np.abs(beside).max() > 0
     answers = closed(said, beside, release.fitted.learnt, queries)
-    assert answers == pytest.approx(estimate(release, table, queries), abs=1e-6)
+    assert answers == pytest.approx(estimate(release, table, queries), rel=1e-5, abs=1e-3)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -53,16 +53,18 @@ def test_whom_queries_mean_is_counted_as_by_the_obvious_loop(seed: int) -> None:
             ends = np.sort(rng.choice(widths[j] + 1, 2, replace=False))
             low[q, j], high[q, j] = ends
             queries[q, 2 + 3 * at : 5 + 3 * at] = j, sum(widths[:j]) + ends[0], sum(widths[:j]) + ends[1]
-    fields, codes = np.zeros((4, 3)), np.zeros((4, sum(widths)))
-    add_meant(np.stack(start), np.concatenate(code), np.concatenate(count), field, queries, fields, codes)
+    meant, fields, codes = np.zeros((4, cells), np.float32), np.zeros((4, 3)), np.zeros((4, sum(widths)))
+    add_meant(np.stack(start), np.concatenate(code), np.concatenate(count), field, queries, meant, fields, codes)
     for q in range(4):
-        wanted = np.zeros((3,)), [np.zeros(width) for width in widths]
+        people, of_fields, beyond = np.zeros(cells), np.zeros(3), [np.zeros(width) for width in widths]
         for b in range(cells):
             size = counts[0][b].sum()
             part = [each[b, low[q, j] : high[q, j]].sum() / size for j, each in enumerate(counts)]
-            wanted[0][field[b]] += size * np.prod(part)
+            people[b] = size * np.prod(part)
+            of_fields[field[b]] += people[b]
             for j, each in enumerate(counts):
                 inside = (np.arange(widths[j]) >= low[q, j]) & (np.arange(widths[j]) < high[q, j])
-                wanted[1][j] += each[b] * inside * np.prod(part[:j] + part[j + 1 :])
-        assert fields[q] == pytest.approx(wanted[0])
-        assert codes[q] == pytest.approx(np.concatenate(wanted[1]))
+                beyond[j] += each[b] * inside * np.prod(part[:j] + part[j + 1 :]) - each[b] * np.prod(part)
+        assert meant[q] == pytest.approx(people)
+        assert fields[q] == pytest.approx(of_fields)
+        assert codes[q] == pytest.approx(np.concatenate(beyond), abs=1e-9)

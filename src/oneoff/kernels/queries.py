@@ -100,44 +100,46 @@ def add_fitted(
 
 
 @njit(cache=True)
-def add_meant(start: Any, code: Any, count: Any, field: Any, queries: Any, fields: Any, codes: Any) -> None:
-    """Whom such queries mean, whatever values they ask for: add to fields[q, f] the people of field f, and to
-    codes[q, c] those who have code c, when columns have nothing to do with each other inside a cell.
+def add_meant(start: Any, code: Any, count: Any, field: Any, queries: Any, meant: Any, fields: Any, codes: Any) -> None:
+    """Whom such queries mean, whatever values they ask for, when columns have nothing to do with each other in a cell.
 
     field[b]        of cell b
+    meant[q, b]     begins with zeros: how many people of cell b query q means
+    fields[q, f]    the same of field f is added
+    codes[q, c]     of those who are meant, how many more have code c than if they had the codes of all of their cell
+                    is added
     """
-    size, columns = np.zeros(len(field), np.float64), len(start)
-    for b in range(len(size)):
-        for e in range(start[0, b], start[0, b + 1]):
-            size[b] += count[e]
     lowest, highest, _ = _extents(start, code)
-    own = np.empty(len(size), np.int64)
-    low_code, high_code, share = np.empty(columns, np.int64), np.empty(columns, np.int64), np.empty(columns)
+    own, share = np.empty(len(field), np.int64), np.empty(queries.shape[1], np.float64)
     for q in range(len(queries)):
         many = _not_apart(lowest, highest, queries[q], own)
-        low_code[:], high_code[:], at = 0, codes.shape[1], _PAIRS
-        while at < queries.shape[1] and queries[q, at] >= 0:
-            low_code[queries[q, at]], high_code[queries[q, at]] = queries[q, at + 1], queries[q, at + 2]
-            at += 3
         for i in range(many):
-            b, part = own[i], 1.0
-            for j in range(columns):
-                share[j] = 1.0
-                if lowest[j, b] < low_code[j] or highest[j, b] >= high_code[j]:
+            b, part, size, at = own[i], 1.0, 0.0, _PAIRS
+            for e in range(start[0, b], start[0, b + 1]):
+                size += count[e]
+            while part > 0.0 and at < queries.shape[1] and queries[q, at] >= 0:
+                j, low_code, high_code = queries[q, at], queries[q, at + 1], queries[q, at + 2]
+                share[at] = 1.0
+                if lowest[j, b] < low_code or highest[j, b] >= high_code:
                     fit = 0.0
                     for e in range(start[j, b], start[j, b + 1]):
-                        if low_code[j] <= code[e] < high_code[j]:
+                        if low_code <= code[e] < high_code:
                             fit += count[e]
-                    share[j] = fit / size[b]
-                part *= share[j]
+                    share[at] = fit / size
+                part *= share[at]
+                at += 3
             if part == 0.0:
                 continue
-            fields[q, field[b]] += part * size[b]
-            for j in range(columns):
-                weight = part / share[j]
-                for e in range(start[j, b], start[j, b + 1]):
-                    if low_code[j] <= code[e] < high_code[j]:
-                        codes[q, code[e]] += weight * count[e]
+            meant[q, b] = part * size
+            fields[q, field[b]] += part * size
+            at = _PAIRS
+            while at < queries.shape[1] and queries[q, at] >= 0:
+                if share[at] < 1.0:
+                    j, low_code, high_code = queries[q, at], queries[q, at + 1], queries[q, at + 2]
+                    for e in range(start[j, b], start[j, b + 1]):
+                        inside = low_code <= code[e] < high_code
+                        codes[q, code[e]] += count[e] * part * (inside / share[at] - 1.0)
+                at += 3
 
 
 @njit(cache=True)

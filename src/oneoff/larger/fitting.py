@@ -51,7 +51,7 @@ def answers_and_fitting(
     if not isinstance(release, Tallied):
         return answers_of_part(release, table, queries), None
     fields = release.unsolved(margins)
-    said, beside = open_answers(release, fields, table, queries)
+    said, beside = open_answers(release, fields, queries)
     return stated(table, queries, said), Fitting(fields.moments(block), release.noise(), beside)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,6 +74,17 @@ class Unsolved:
     def people(self) -> Floats:
         """In each field."""
         return _summed(self.field, self.tallies.size, len(self.estimates))
+
+    @cached_property
+    def _people(self) -> list[csr_array]:
+        """Of each column: [cell, line of codes]."""
+        columns = zip(self.tallies.columns, self.features, strict=True)
+        return [_matrix(counts, len(each.marks), each.line) for counts, each in columns]
+
+    def of_cells(self, block: slice) -> Any:
+        """[cell, feature]: means over the people of some cells, in single precision."""
+        sums = [people[block] @ each.marks for people, each in zip(self._people, self.features, strict=True)]
+        return (np.concatenate(sums, axis=1) / self.tallies.size[block, None]).astype(np.float32)
 
     def features_of(self, codes: Floats) -> Floats:
         """[query, feature]: sums over so many people with each code, numbered through over columns."""

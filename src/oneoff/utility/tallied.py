@@ -22,7 +22,7 @@ __all__ = ["answer", "as_rows", "closed", "estimate", "measure", "open_answers"]
 
 _MOST_CELLS = 2_000_000  # [cell, value or query] at a time
 _SETS = 500  # queries at a time
-_OPEN = 100  # queries at a time
+_OPEN, _CELLS = 250, 8192  # queries and cells at a time, whose answers are open
 
 
 def as_rows(release: Tallied | TalliedEach, rng: np.random.Generator) -> Columns:
@@ -85,23 +85,34 @@ def estimate(release: Tallied, table: Table, queries: Workload) -> Floats:
     return found
 
 
-def open_answers(release: Tallied, fields: Unsolved, table: Table, queries: Workload) -> tuple[Floats, Floats]:
+def open_answers(release: Tallied, fields: Unsolved, queries: Workload) -> tuple[Floats, Floats]:
     """The same before it is known how values go with columns, for intervals in the codes of the release: what the
     fields say, and [query, feature], what a coefficient adds for each value that is asked for (`closed`)."""
-    from oneoff.kernels.queries import add_meant
-
-    start, code, count = _numbered_through(release.tallies)
     asked = _asked(queries, offsets(release.tallies.widths))
     sums, shares = _sums(fields.estimates / fields.people[:, None], queries), fields.design / fields.people[:, None]
     said, beside = np.zeros(len(queries)), np.zeros((len(queries), fields.design.shape[1]))
     for first in range(0, len(queries), _OPEN):
         some = slice(first, first + _OPEN)
-        meant = np.zeros((len(asked[some]), release.fields))
-        codes = np.zeros((len(meant), sum(release.tallies.widths)))
-        add_meant(start, code, count, release.field, asked[some], meant, codes)
+        meant, features = _meant(release, fields, asked[some])
         said[some] = (meant * (sums[:, asked[some, 1]] - sums[:, asked[some, 0]]).T).sum(axis=1)
-        beside[some] = fields.features_of(codes) - meant @ shares
+        beside[some] = features - meant @ shares
     return said, beside
+
+
+def _meant(release: Tallied, fields: Unsolved, asked: Ints) -> tuple[Floats, Floats]:
+    """[query, field], the people who are meant, and [query, feature], sums over them; some cells at a time."""
+    from oneoff.kernels.queries import add_meant
+
+    start, code, count = _numbered_through(release.tallies)
+    found = np.zeros((len(asked), release.fields))
+    codes = np.zeros((len(asked), sum(release.tallies.widths)))
+    features = np.zeros((len(asked), fields.design.shape[1]))
+    for at in range(0, release.tallies.groups, _CELLS):
+        block = slice(at, min(at + _CELLS, release.tallies.groups))
+        meant = np.zeros((len(asked), block.stop - at), dtype=np.float32)
+        add_meant(start[:, at : block.stop + 1], code, count, release.field[block], asked, meant, found, codes)
+        features += meant @ fields.of_cells(block)
+    return found, features + fields.features_of(codes)
 
 
 def closed(said: Floats, beside: Floats, learnt: Learnt, queries: Workload) -> Floats:
