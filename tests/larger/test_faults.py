@@ -20,8 +20,10 @@ from oneoff.engines.scratch import new_scratch
 from oneoff.engines.waist import Workers
 from oneoff.errors import BadValue, MissingValues, OutputError, UnreadableFile
 from oneoff.larger import writing
+from oneoff.larger.block import Part
 from oneoff.larger.header import Reading, header_of
-from oneoff.larger.publishing import Settings, publish_large
+from oneoff.larger.publishing import LargeOutcome, Settings, publish_large
+from oneoff.larger.run import Run
 from oneoff.releases.parts import part_name
 from tests.engines.sessions import NEEDS_SPARK
 from tests.larger.processes import QUIET, Cluster, children, driving, wait_until
@@ -159,6 +161,30 @@ def test_a_run_that_is_stopped_while_files_go_into_their_place_goes_on(
     is_whole(tmp_path / "out")
 
 
+def test_what_was_fitted_in_blocks_that_are_done_is_not_lost(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noisy counts of all blocks are fitted together: those of an earlier run, too."""
+    promise = "beta-likeness:3+k-anonymity:5"
+    known = published(source, tmp_path / "known", promise, "tallies", most=1000)
+    keep, kept = Run.keep, list[int]()
+
+    def interrupted(run: Run, part: Part) -> None:
+        if len(kept) == 2:
+            raise KeyboardInterrupt
+        kept.append(part.block)
+        keep(run, part)
+
+    monkeypatch.setattr(Run, "keep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        published(source, tmp_path / "out", promise, "tallies", most=1000)
+    monkeypatch.undo()
+    assert known.blocks > 3
+    found = resumed(source, tmp_path / "out", guarantee=promise, method="tallies", most=1000)
+    assert public_digest(tmp_path / "out") == public_digest(tmp_path / "known")
+    assert found.utility.count_error == known.utility.count_error
+
+
 def test_a_run_does_not_go_on_with_other_roles_or_hierarchies(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,11 +216,11 @@ def finished(run: Path) -> list[Path]:
     return [path for path in (run / "parts").iterdir() if path.name.partition("-")[2] in names]
 
 
-def resumed(source: Path, out: Path, roles: dict[str, Any] | None = None, **given: Any) -> None:
+def resumed(source: Path, out: Path, roles: dict[str, Any] | None = None, **given: Any) -> LargeOutcome:
     usual = {"guarantee": "k-anonymity:5", "method": "mondrian", "most": 400, "seed": 1}
     settings = Settings(**{**usual, **given}, resume=True)
     with engine("local", Workers(1)) as running:
-        publish_large(running, source, out, Reading(roles or ROLES), TextFormat(), settings)
+        return publish_large(running, source, out, Reading(roles or ROLES), TextFormat(), settings)
 
 
 # --- disks

@@ -175,8 +175,8 @@ def _parts(
     to all of them is added up as they come: it may be large."""
     done: dict[int, Part] = {}
     fitting: Fitting | None = None
-    for block, part in run.done().items():
-        done[block], fitting = _added(part, fitting)
+    for part in run.done():
+        done[part.block], fitting = _added(part, fitting)
     wanted = [block for block in range(len(people)) if block not in done]
 
     def report(share: float) -> None:

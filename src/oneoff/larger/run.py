@@ -51,18 +51,16 @@ class Run:
                 os.fsync(file.fileno())
             aside.replace(path)
 
-    def done(self) -> dict[int, Part]:
+    def done(self) -> Iterator[Part]:
         """What came of blocks that are done, and whose files are there: those of both halves, for they go into their
         place one after the other."""
-        found: dict[int, Part] = {}
         for path in sorted(self.folder.glob("block-*")):
             if path.suffix:
                 continue
             part: Part = pickle.loads(path.read_bytes())
             files = (*part.files.values(), *part.private.values())
             if all(_has_hash(Path(where), digest) for where, digest in files):
-                found[part.block] = part
-        return found
+                yield part
 
 
 @contextmanager
