@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -17,13 +18,16 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 import oneoff
 from oneoff import inspection
+from oneoff.engines import TextFormat
 from oneoff.errors import BadValue, DamagedRelease, OneoffError
+from oneoff.larger.header import Reading
+from oneoff.larger.publishing import Settings, publish_large
 from oneoff.releases import InParts, Published, in_parts
 from oneoff.releases.estimate import Estimate
 from oneoff.releases.part_files import PartFiles
 from oneoff.table.parquet import LIMIT
 from tests.larger.releases import KINDS, changed_description, counted, released, replaced
-from tests.larger.tables import people
+from tests.larger.tables import in_files, people, running
 
 
 @pytest.fixture(params=sorted(KINDS))
@@ -112,6 +116,24 @@ def test_everything_there_is_adds_up(folder: Path) -> None:
     assert f"{release.parts} parts" in release._repr_html_()
     assert release.to_features("occupation").matrix.shape[0] == 2500
     assert release.scan().select(pl.len()).collect().item() == 2500
+
+
+def test_parts_with_one_value_of_an_ordered_column_are_imputed_like_others(tmp_path: Path) -> None:
+    """A straight line through one place is none."""
+    rng, rows = np.random.default_rng(0), 6000
+    columns = {"stage": rng.integers(0, 3, rows), "sex": rng.choice(["f", "m"], rows)}
+    table = pl.DataFrame({**columns, "ill": rng.choice(["common", "rare"], rows, p=[0.95, 0.05])})
+    settings = Settings("beta-likeness:3", "tallies", seed=1, most=1600)
+    reading = Reading({"quasi": ["stage", "sex"], "sensitive": "ill"})
+    with running("local", 1) as made:
+        publish_large(made, in_files(table, tmp_path / "rows", 2), tmp_path / "out", reading, TextFormat(), settings)
+    release = oneoff.load_release(tmp_path / "out")
+    assert isinstance(release, InParts)
+    assert any(len({*part.to_polars()["stage"]}) == 1 for part in release), "or the test is about nothing"
+    drawn = pl.from_arrow(release.microdata(seed=1, n=2)[0])
+    true = int((table["ill"] == "rare").sum())
+    assert int((drawn["ill"] == "rare").sum()) == pytest.approx(true, abs=60)
+    assert release.count("ill = 'rare'").count == pytest.approx(true, abs=60)
 
 
 def test_plain_rows_have_everybody(releases: dict[str, Path]) -> None:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oneoff.errors import Defect
 from oneoff.releases.dealing import shuffled_columns
 from oneoff.releases.regression import Regression
 from oneoff.table import Attribute
@@ -68,6 +69,8 @@ def _values(fit: OpenFit, quasi: Sequence[Attribute], codes: Codes, cell: Ints, 
     for j, each in enumerate(effect):
         shares += each[own[:, j]]
     wanted = [_possible(_by_code(shares, own[:, j], a), _place(a)) for j, a in enumerate(quasi)]
+    if not np.isfinite(shares).all():
+        raise Defect("noisy counts were fitted with what is no number")
     shares = np.maximum(shares, _LEAST)
     rake(shares, own, offsets(fitted.tallies.widths), np.concatenate(wanted), _ROUNDS)
     values = np.empty(len(cell), dtype=np.int32)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from oneoff.errors import BadValue
+from oneoff.errors import BadValue, Defect
 from oneoff.releases.amounts import Amounts
 from oneoff.releases.estimate import Estimate, together
 from oneoff.releases.parts import part_name, people_before, prior_of, tables_of
@@ -294,6 +294,8 @@ class InParts(Published):
         """How values go with columns, as noisy counts of all parts say together; they are read once for it."""
         if self.records_form != "tallied" or self.parts == 1:
             return None
+        if not self.margins:
+            raise Defect("parts are fitted together only where they were looked through")
         moments, noise = reduce(
             _both,
             ((part.unsolved(self.margins).moments(number), part.noise()) for number, part in enumerate(self._noisy())),

@@ -146,15 +146,16 @@ class PartFiles:
         """One look through all parts."""
         quasi: tuple[Attribute, ...] = ()
         shown: list[Ints] = []
-        own: list[tuple[tuple[Attribute, ...], tuple[Ints, ...]]] = []
+        margins: tuple[Ints, ...] = ()
         for i in range(self.parts):
             part = self.read(i, None, None)
-            quasi = _joined([quasi, part.quasi] if quasi else [part.quasi])
+            before, quasi = quasi, _joined([quasi, part.quasi] if quasi else [part.quasi])
             shown.append(part.shown_counts())
             if isinstance(part, Tallied):
-                own.append((part.quasi, part.tallies.margins))
+                known = [(before, margins)] if margins else []
+                margins = _margins(quasi, [*known, (part.quasi, part.tallies.margins)])
         total = np.sum(shown, axis=0)
-        return Seen(quasi, total, part.error_of(total, self.described), _margins(quasi, own) if own else ())
+        return Seen(quasi, total, part.error_of(total, self.described), margins)
 
 
 @dataclass(frozen=True, eq=False)

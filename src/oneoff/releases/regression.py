@@ -365,6 +365,8 @@ def _with_trend(attribute: Attribute, share: Floats, features: Features) -> Feat
     """With a straight line over the values of an ordered column, beside what bends it."""
     if not attribute.has_order or attribute.size < 3 or len(features.marks) < attribute.size:
         return features
+    if np.count_nonzero(share) < 2:  # a part of a release may have one value of those of all: that is no line
+        return features
     line = attribute.scaled - share @ attribute.scaled
     straight = line[:, None] / np.sqrt(share @ line**2)
     return Features(features.line, np.concatenate([features.marks, straight], axis=1), features.held)

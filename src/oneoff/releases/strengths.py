@@ -157,7 +157,7 @@ def _halved(fields: int) -> Iterator[tuple[Ints, Ints, Ints]]:
 
 def _length(fields: Ints) -> Ints:
     """Of runs of so many fields: 0 for two, 1 for up to 4, and so on."""
-    found: Ints = np.minimum(np.ceil(np.log2(fields)).astype(np.int64) - 1, _LENGTHS - 1)
+    found: Ints = np.minimum(np.frexp(fields - 1)[1].astype(np.int64) - 1, _LENGTHS - 1)  # exact on every machine
     return found
 
 
