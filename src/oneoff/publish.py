@@ -379,8 +379,10 @@ def _release(order: Order, plan: Plan, rng: np.random.Generator, suppressed: int
     if "seeded" in signature(made).parameters:
         shown["seeded"] = order.seeded
     release = made(order.table, plan, order.model, method=order.method.name, against=against, rng=rng, **shown)
-    release = replace(release, suppressed=suppressed)
-    return release if order.table.person is None else replace(release, persons=order.table.people)
+    more: dict[str, Any] = {"suppressed": suppressed} if suppressed else {}
+    if order.table.person is not None:
+        more["persons"] = order.table.people
+    return replace(release, **more) if more else release  # a copy of noisy counts has to be fitted anew
 
 
 def refuse_unreachable(table: Table, model: Model, column: str = "") -> None:

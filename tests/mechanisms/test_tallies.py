@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,7 @@ from oneoff.mechanisms.tallies import field_size_for, tallies
 from oneoff.models import BetaLikeness, Joined, KAnonymity, parse
 from oneoff.models.adversary import Adversary
 from oneoff.publish import publish
-from oneoff.releases import Tallied
+from oneoff.releases import Tallied, regression
 from oneoff.table import Table
 from oneoff.utility import aggregate_errors, query_errors, random_aggregates, random_queries
 from oneoff.utility.tallied import estimate
@@ -241,6 +242,19 @@ def test_two_draws_of_noise_differ_and_a_seed_repeats_them(people: Table) -> Non
     assert not np.array_equal(fresh[0].noisy, fresh[1].noisy)  # type: ignore[attr-defined]
     assert any("seed" in notice for notice in publish(people, PROMISE, method="tallies", seed=1).notices)
     assert not any("seed" in notice for notice in publish(people, PROMISE, method="tallies").notices)
+
+
+def test_a_table_is_fitted_once(people: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For its plain rows, and then audited and measured by the same."""
+    solve, often = regression.solved, list[int]()
+
+    def counted(*given: Any) -> Any:
+        often.append(1)
+        return solve(*given)
+
+    monkeypatch.setattr(regression, "solved", counted)
+    publish(people, PROMISE, method="tallies", seed=1)
+    assert len(often) == 1
 
 
 def test_plain_rows_have_the_columns_of_the_table(people: Table) -> None:

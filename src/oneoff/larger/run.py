@@ -24,6 +24,9 @@ from oneoff.releases.draft import refuse_existing
 __all__ = ["Run", "beginning"]
 
 
+_FORM = 2  # of records of blocks
+
+
 @dataclass(frozen=True)
 class Run:
     """A run that is under way.
@@ -112,7 +115,7 @@ def beginning(
             (aside / "parts").mkdir(mode=0o700, parents=True)
             aside.chmod(0o700)
             _write(aside / "seed", f"{seed}".encode())
-            _write(aside / "digest", digest.encode())
+            _write(aside / "digest", _named_form(digest).encode())
             _write(aside / "files", "\n".join(files).encode())
     seed = int((aside / "seed").read_text())
     key = hashlib.sha256(f"{digest} {seed}".encode()).digest()
@@ -125,9 +128,14 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+def _named_form(digest: str) -> str:
+    """With the form of what is remembered of a block: a run of another form is not gone on with."""
+    return f"{digest} {_FORM}"
+
+
 def _refuse_other(aside: Path, digest: str, files: Sequence[str]) -> None:
     known, listed = aside / "digest", aside / "files"
-    same = known.is_file() and known.read_text() == digest
+    same = known.is_file() and known.read_text() == _named_form(digest)
     if not same or not listed.is_file() or listed.read_text() != "\n".join(files):
         raise BadValue(
             "the run that was stopped is one of another table, promise, method or seed",

@@ -132,7 +132,7 @@ def _defaults(workers: Workers, settings: Mapping[str, str], scratch: str) -> di
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
         "spark.task.maxFailures": f"{_TRIES}",
-        "spark.driver.maxResultSize": "0",  # what blocks say of themselves is small, and there are many
+        "spark.driver.maxResultSize": "0",  # blocks say up to 30 MB each, which is added up as it comes
         **{f"spark.executorEnv.{name}": "1" for name in THREADS},
     }
     if _LOCAL.match(master):
