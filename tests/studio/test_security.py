@@ -67,9 +67,9 @@ def refused(answer: Answer, status: int = 403) -> None:
     described(answer)
 
 
-def described(answer: Answer) -> None:
+def described(answer: Answer, **other: str) -> None:
     """Headers that every answer has, refusals and files included."""
-    for name, part in NEEDED.items():
+    for name, part in {**NEEDED, **other}.items():
         assert part in answer.headers.get(name, ""), f"{name}: {answer.headers}"
     policy = answer.headers["content-security-policy"]
     assert "unsafe" not in policy
@@ -370,8 +370,10 @@ def head_of(caller: Caller, path: str, size: str) -> bytes:
 
 def test_every_answer_says_what_a_browser_may_do(steward: Caller) -> None:
     at = desk_of(steward)
-    for path in ("/", f"{at}/table", f"{at}/columns", "/static/studio.js", "/static/palette.css", "/nowhere"):
+    for path in ("/", f"{at}/table", f"{at}/columns", "/static/nothing.js", "/nowhere"):
         described(steward.get(path))
+    for path in ("/static/studio.js", "/static/palette.css"):  # the same for everybody
+        described(steward.get(path), **{"cache-control": "private, max-age=600"})
     described(Caller(steward.server).get("/"))
 
 

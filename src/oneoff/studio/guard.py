@@ -8,7 +8,7 @@
     bodies     are cut off at a bound while they arrive, whatever they said before
 
 The session is `scope["session"]`. Every answer says what a browser may load (nothing that is not from here), and that
-nothing of it is to be stored.
+nothing of it is to be stored, but for styles and scripts.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Guard:
         if refused:
             return await _page("Refused", refused, 403)(scope, receive, send)
         if scope["path"].startswith("/static/") and scope["method"] in _SAFE:
-            return await self._app(scope, receive, send)
+            return await self._app(scope, receive, _lasting(send))
         if self._has_token(scope):
             return await self._welcome(scope, headers)(scope, receive, send)
         session = self._session(headers)
@@ -154,6 +154,17 @@ class _Bounded:
         if self._left < 0:
             raise HTTPException(413, _too_large(self._most), {"connection": "close"})
         return message
+
+
+def _lasting(send: Send) -> Send:
+    """Styles and scripts are alike in every page and hold nothing of a table: browsers may keep them for a while."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] in (200, 304):
+            message["headers"] = [*message.get("headers", []), (b"cache-control", b"private, max-age=600")]
+        await send(message)
+
+    return sent
 
 
 class _Answer:
